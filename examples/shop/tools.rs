@@ -1,0 +1,179 @@
+use super::{Bookshop, catalog::no_such_book};
+use mcp_resilience::{
+    Failure,
+    rmcp::{AnyError, Attempt},
+};
+use rmcp::{
+    ErrorData,
+    handler::server::{tool::Extension, wrapper::Parameters},
+    model::CallToolResult,
+    schemars, tool, tool_router,
+};
+use serde::Deserialize;
+use serde_json::json;
+use std::{future::pending, io, sync::atomic::Ordering::Relaxed, time::Duration};
+
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
+pub(crate) struct Book {
+    /// The book's title, as the catalog has it.
+    title: String,
+}
+
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
+pub(crate) struct Quote {
+    /// The book's title, as the catalog has it.
+    title: String,
+    /// How often the price service refuses before it answers.
+    #[serde(default)]
+    refusals: u32,
+    /// How long it asks to wait each time, in seconds.
+    #[serde(default = "one_second")]
+    retry_after: f64,
+}
+
+fn one_second() -> f64 {
+    1.0
+}
+
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
+pub(crate) struct Reservation {
+    /// The book's title, as the catalog has it.
+    title: String,
+    /// What goes wrong.
+    #[serde(default)]
+    fail: Fail,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Fail {
+    /// Nothing.
+    #[default]
+    None,
+    /// The shelf is busy at the first attempt, and nothing is reserved by it.
+    Refused,
+    /// The book is reserved, but the payment service does not answer.
+    Timeout,
+    /// The book is reserved, but the connection breaks.
+    Lost,
+}
+
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
+pub(crate) struct Nap {
+    /// How long to sleep, in seconds.
+    seconds: f64,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("cannot open /srv/bookshop/authors.db as user shop with password hunter2")]
+struct AuthorsUnreadable(#[source] io::Error);
+
+#[tool_router(vis = "pub(super)")]
+impl Bookshop {
+    /// Looks up the author of a book in the catalog.
+    #[tool(annotations(read_only_hint = true, idempotent_hint = true))]
+    async fn get_author(&self, Parameters(book): Parameters<Book>) -> Result<String, Failure> {
+        Ok(self.catalog.author(&book.title)?.to_owned())
+    }
+
+    /// Looks up an author; a book that does not exist is an error of the protocol.
+    #[tool(annotations(read_only_hint = true))]
+    async fn get_author_strict(
+        &self,
+        Parameters(book): Parameters<Book>,
+    ) -> Result<String, ErrorData> {
+        let author = self.catalog.find(&book.title);
+        author.map(str::to_owned).ok_or_else(|| {
+            ErrorData::invalid_params(
+                no_such_book(&book.title),
+                Some(json!({"title": book.title})),
+            )
+        })
+    }
+
+    /// Looks up an author; nobody thought of books that do not exist.
+    #[tool(annotations(read_only_hint = true))]
+    async fn get_author_unchecked(
+        &self,
+        Parameters(book): Parameters<Book>,
+    ) -> Result<String, AnyError> {
+        match self.catalog.find(&book.title) {
+            Some(author) => Ok(author.to_owned()),
+            None => Err(AuthorsUnreadable(io::Error::other(
+                "table `authors` is locked",
+            )))?,
+        }
+    }
+
+    /// Recommends a book, out of a list with too few entries.
+    #[tool(annotations(read_only_hint = true))]
+    async fn recommend(&self) -> Result<String, Failure> {
+        let favourites: Vec<&str> = self.catalog.titles().collect();
+        Ok(favourites[favourites.len()].to_owned())
+    }
+
+    /// Asks the price service, which has a rate limit.
+    #[tool(annotations(read_only_hint = true))]
+    async fn quote_price(
+        &self,
+        Parameters(quote): Parameters<Quote>,
+        Extension(attempt): Extension<Attempt>,
+    ) -> Result<CallToolResult, Failure> {
+        self.catalog.author(&quote.title)?;
+        if attempt.number() > quote.refusals {
+            return Ok(CallToolResult::structured(json!({
+                "title": quote.title,
+                "price": "12.50",
+            })));
+        }
+        // What the service answers, handed on as it is.
+        Ok(CallToolResult::structured_error(json!({
+            "service": "single",
+            "code": "rate_limited",
+            "error": "Rate limit exceeded",
+            "status": 429,
+            "retryAfter": quote.retry_after,
+            "current": {"concurrency": 1, "rpm": 61},
+            "limits": {"maxConcurrency": 5, "maxRpm": 60},
+        })))
+    }
+
+    /// Reserves a book, and says how many reservations there are.
+    #[tool(annotations(idempotent_hint = false, destructive_hint = false))]
+    async fn reserve(
+        &self,
+        Parameters(reservation): Parameters<Reservation>,
+        Extension(attempt): Extension<Attempt>,
+    ) -> Result<String, AnyError> {
+        self.catalog.author(&reservation.title)?;
+        if matches!(reservation.fail, Fail::Refused) && attempt.number() == 1 {
+            return Err(Failure::at_capacity(None).into());
+        }
+        let count = self.reservations.fetch_add(1, Relaxed) + 1;
+        match reservation.fail {
+            Fail::None | Fail::Refused => Ok(format!("Reserved. Reservations so far: {count}")),
+            Fail::Timeout => {
+                let payment = pending::<String>();
+                Ok(tokio::time::timeout(Duration::from_millis(50), payment).await?)
+            }
+            Fail::Lost => Err(io::Error::from(io::ErrorKind::ConnectionReset))?,
+        }
+    }
+
+    /// Puts books back on a shelf that is gone.
+    #[tool]
+    async fn shelve(&self) -> Result<String, Failure> {
+        Err(Failure::fatal(
+            "the shelf is gone, no call can succeed any more",
+        ))
+    }
+
+    /// Sleeps.
+    #[tool(annotations(read_only_hint = true))]
+    async fn sleep(&self, Parameters(nap): Parameters<Nap>) -> Result<String, Failure> {
+        let length = Duration::try_from_secs_f64(nap.seconds)
+            .map_err(|error| Failure::invalid_input("seconds", &error.to_string()))?;
+        tokio::time::sleep(length).await;
+        Ok(format!("Slept for {} s.", nap.seconds))
+    }
+}

@@ -1,0 +1,28 @@
+use serde_json::{Map, Value};
+
+/// The arguments of a call, borrowed in the shape in which the request holds them.
+///
+/// MCP says that they are an object; a [`Value`] of another kind is logged as it is.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Arguments<'a> {
+    /// An object, as the SDKs hold it.
+    Object(&'a Map<String, Value>),
+    /// Any JSON value.
+    Value(&'a Value),
+}
+
+impl<'a> From<&'a Map<String, Value>> for Arguments<'a> {
+    fn from(object: &'a Map<String, Value>) -> Self {
+        Self::Object(object)
+    }
+}
+
+impl<'a> From<&'a Value> for Arguments<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Object(object) => Self::Object(object),
+            value => Self::Value(value),
+        }
+    }
+}

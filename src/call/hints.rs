@@ -1,0 +1,60 @@
+/// What somebody who knows the tool says of it.
+///
+/// The first two are the hints of the same name in MCP's tool annotations, and their defaults are
+/// the specification's: a tool of which nothing is said changes its environment, and changes it
+/// again when it runs again. Annotations of a server that is not trusted are hints only: see
+/// [`RetryLayer::distrust_hints`](crate::retry::RetryLayer::distrust_hints).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hints {
+    read_only: bool,
+    idempotent: bool,
+    output_schema: bool,
+}
+
+impl Hints {
+    /// Nothing is known.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            read_only: false,
+            idempotent: false,
+            output_schema: false,
+        }
+    }
+
+    /// Says whether the tool leaves its environment as it is (`readOnlyHint`).
+    #[must_use]
+    pub const fn read_only(mut self, read_only: bool) -> Self {
+        self.read_only = read_only;
+        self
+    }
+
+    /// Says whether a second run with equal arguments has no further effect (`idempotentHint`).
+    #[must_use]
+    pub const fn idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = idempotent;
+        self
+    }
+
+    /// Says whether the tool declares an `outputSchema`.
+    ///
+    /// Widespread clients check the structured content of a flagged result against that schema
+    /// too, and hide the error when it does not fit; so nothing is put there for such a tool.
+    #[must_use]
+    pub const fn output_schema(mut self, declared: bool) -> Self {
+        self.output_schema = declared;
+        self
+    }
+
+    /// Whether running the call twice harms no more than running it once.
+    #[must_use]
+    pub const fn may_repeat(self) -> bool {
+        self.read_only || self.idempotent
+    }
+
+    /// Whether the tool declares an `outputSchema`.
+    #[must_use]
+    pub const fn has_output_schema(self) -> bool {
+        self.output_schema
+    }
+}

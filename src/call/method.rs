@@ -1,0 +1,37 @@
+/// Which request of MCP a call is.
+///
+/// All three go through the same stack. Only a tool's result has a flag; the other two have the
+/// protocol way alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Method {
+    /// `tools/call`; the name is the tool's.
+    #[default]
+    CallTool,
+    /// `resources/read`; the name is the URI.
+    ReadResource,
+    /// `prompts/get`; the name is the prompt's.
+    GetPrompt,
+}
+
+impl Method {
+    /// The name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::CallTool => "tools/call",
+            Self::ReadResource => "resources/read",
+            Self::GetPrompt => "prompts/get",
+        }
+    }
+
+    /// What the call's name names: the key under which a log line or an error holds it.
+    #[must_use]
+    pub const fn subject(self) -> &'static str {
+        match self {
+            Self::CallTool => "tool",
+            Self::ReadResource => "uri",
+            Self::GetPrompt => "prompt",
+        }
+    }
+}

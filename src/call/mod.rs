@@ -1,0 +1,81 @@
+//! What a layer may know of the traffic: two small traits, and no more.
+//!
+//! | Type | Is |
+//! |---|---|
+//! | [`ToolCall`] | a request on its way down: which [`Method`], which tool, its arguments and [`Hints`] |
+//! | [`ToolResult`] | an answer on its way up: flagged or not, what it says, and how to build a [`Flagged`] one |
+//!
+//! # When to implement them
+//!
+//! The adapters implement both for the types of the SDKs (see [`rmcp`](crate::rmcp)), so a
+//! service over those needs nothing. Implement them for the types of a service of your own; only
+//! [`ToolCall::name`] and the two methods of [`ToolResult`] without a default are required.
+//!
+//! # Example
+//!
+//! ```
+//! use mcp_resilience::call::{Arguments, Flagged, Hints, ToolCall, ToolResult};
+//! use serde_json::{Map, Value};
+//!
+//! #[derive(Clone)]
+//! struct Call {
+//!     tool: String,
+//!     arguments: Map<String, Value>,
+//! }
+//!
+//! impl ToolCall for Call {
+//!     fn name(&self) -> &str {
+//!         &self.tool
+//!     }
+//!     fn arguments(&self) -> Option<Arguments<'_>> {
+//!         Some((&self.arguments).into())
+//!     }
+//!     fn hints(&self) -> Hints {
+//!         Hints::new().read_only(self.tool.starts_with("get_"))
+//!     }
+//! }
+//!
+//! struct Answer {
+//!     text: String,
+//!     structured: Option<Value>,
+//!     is_error: bool,
+//! }
+//!
+//! impl ToolResult for Answer {
+//!     fn is_error(&self) -> bool {
+//!         self.is_error
+//!     }
+//!     fn texts(&self) -> impl Iterator<Item = &str> {
+//!         std::iter::once(self.text.as_str())
+//!     }
+//!     fn structured(&self) -> Option<&Value> {
+//!         self.structured.as_ref()
+//!     }
+//!     fn flag(&mut self) {
+//!         self.is_error = true;
+//!     }
+//!     fn from_failure(flagged: Flagged) -> Option<Self> {
+//!         Some(Answer {
+//!             text: flagged.text,
+//!             structured: flagged.structured,
+//!             is_error: true,
+//!         })
+//!     }
+//! }
+//! ```
+
+mod arguments;
+mod hints;
+mod method;
+mod target;
+mod tool_call;
+mod tool_result;
+
+pub(crate) use self::target::Target;
+pub use self::{
+    arguments::Arguments,
+    hints::Hints,
+    method::Method,
+    tool_call::ToolCall,
+    tool_result::{Flagged, ToolResult},
+};

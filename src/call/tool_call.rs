@@ -1,0 +1,46 @@
+use super::{Arguments, Hints, Method};
+use serde_json::{Map, Value};
+
+/// A request to run one tool, or to read one resource or prompt.
+///
+/// Only [`name`](Self::name) has no default. Whatever a request does not tell is taken as
+/// unknown: a log line leaves it out, and a tool without hints is never run twice on a guess.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool call",
+    label = "this request type does not implement `ToolCall`",
+    note = "implement `mcp_resilience::call::ToolCall` for it (only `name` is required), or turn on the feature `rmcp` for the types of rmcp"
+)]
+pub trait ToolCall {
+    /// The tool's name, as the server lists it; for the other methods the URI or the prompt's name.
+    fn name(&self) -> &str;
+
+    /// Which request this is.
+    fn method(&self) -> Method {
+        Method::CallTool
+    }
+
+    /// The arguments. They are logged as JSON, with secrets masked.
+    fn arguments(&self) -> Option<Arguments<'_>> {
+        None
+    }
+
+    /// The request's `_meta`. A W3C `traceparent` in it gives the log line its trace id.
+    fn meta(&self) -> Option<&Map<String, Value>> {
+        None
+    }
+
+    /// What is known of the tool.
+    fn hints(&self) -> Hints {
+        Hints::new()
+    }
+
+    /// The JSON-RPC id: a number or a string.
+    fn request_id(&self) -> Option<Value> {
+        None
+    }
+
+    /// The MCP session's id.
+    fn session_id(&self) -> Option<&str> {
+        None
+    }
+}

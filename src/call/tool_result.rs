@@ -1,0 +1,66 @@
+use serde_json::{Map, Value};
+use std::iter;
+
+/// The answer of one tool.
+///
+/// A result passes the whole stack field for field. The stack looks at it through the methods
+/// below, and builds one only where there is none: from a failure.
+///
+/// `Send + Sync` because a flagged result travels up inside a [`Failure`](crate::Failure), which
+/// is an error and as such may be shared.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool result",
+    label = "this response type does not implement `ToolResult`",
+    note = "implement `mcp_resilience::call::ToolResult` for it, or turn on the feature `rmcp` for the types of rmcp"
+)]
+pub trait ToolResult: Sized + Send + Sync + 'static {
+    /// Whether the tool itself says that it failed. An absent flag means that it did not.
+    fn is_error(&self) -> bool;
+
+    /// Whether the call goes on elsewhere: the server asks for input, or has made a task of it,
+    /// or answers with a `resultType` that nobody here knows.
+    ///
+    /// Such an answer is neither success nor failure. It passes untouched and is never repeated.
+    fn is_interim(&self) -> bool {
+        false
+    }
+
+    /// The text blocks, in their order.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        iter::empty()
+    }
+
+    /// The structured content.
+    fn structured(&self) -> Option<&Value> {
+        None
+    }
+
+    /// The result's `_meta`.
+    fn meta(&self) -> Option<&Map<String, Value>> {
+        None
+    }
+
+    /// Whether there is nothing in it that a model could read.
+    fn is_empty(&self) -> bool {
+        self.structured().is_none() && self.texts().all(|text| text.trim().is_empty())
+    }
+
+    /// Sets the flag, and leaves everything else as it is.
+    fn flag(&mut self);
+
+    /// Builds a flagged result, or `None` where this kind of result has no flag (a resource, a
+    /// prompt): then the failure stays an error of the protocol.
+    fn from_failure(flagged: Flagged) -> Option<Self>;
+}
+
+/// What goes into a flagged result that is built from a failure.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Flagged {
+    /// What the model reads: the only text block.
+    pub text: String,
+    /// The envelope for the structured content, unless the tool declares an `outputSchema`.
+    pub structured: Option<Value>,
+    /// The envelope for `_meta` instead, under its own key.
+    pub meta: Option<Map<String, Value>>,
+}

@@ -1,0 +1,226 @@
+use super::{
+    layer::Config,
+    record::{ARGUMENTS_LIMIT, ERROR_LIMIT, NAME_LIMIT, Outcome, Record},
+};
+use crate::{
+    call::{Method, ToolCall, ToolResult},
+    failure::{Class, Failure, first},
+    ledger::{CallId, Ledger, Retried},
+};
+use chrono::Utc;
+use serde_json::{Map, Value};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
+use tokio::time::Instant;
+use tracing::Level;
+
+/// A call in progress: whatever becomes of it, it leaves its line, at the latest when it is
+/// dropped.
+pub(super) struct Entry {
+    open: Option<Open>,
+}
+
+struct Open {
+    config: Arc<Config>,
+    call_id: CallId,
+    begun: Instant,
+    method: Method,
+    name: String,
+    arguments: Option<String>,
+    request_id: Option<String>,
+    session_id: Option<String>,
+    trace_id: Option<String>,
+}
+
+/// How a call ended, as far as it shows outside.
+pub(super) enum Ending<'a> {
+    Answered {
+        is_error: bool,
+        is_interim: bool,
+        text: Option<&'a str>,
+    },
+    Failed(&'a Failure),
+    Dropped,
+    Panicked,
+}
+
+impl<'a> Ending<'a> {
+    pub(super) fn of_result(result: &'a impl ToolResult) -> Self {
+        let is_error = result.is_error();
+        Self::Answered {
+            is_error,
+            is_interim: result.is_interim(),
+            text: result.texts().next().filter(|_| is_error),
+        }
+    }
+}
+
+impl Entry {
+    /// Keeps of a call what its line will need; never more than the line will hold.
+    pub(super) fn open(call: &impl ToolCall, call_id: CallId, config: Arc<Config>) -> Self {
+        let arguments = call.arguments().and_then(|arguments| {
+            let (logging, redact) = (config.arguments, &config.redact);
+            logging.render(arguments, redact, ARGUMENTS_LIMIT)
+        });
+        let open = Open {
+            call_id,
+            begun: Instant::now(),
+            method: call.method(),
+            name: cut(call.name()),
+            arguments,
+            request_id: call.request_id().map(|id| request_id(&id)),
+            session_id: call.session_id().map(cut),
+            trace_id: call.meta().and_then(trace_id).map(str::to_owned),
+            config,
+        };
+        Self { open: Some(open) }
+    }
+
+    pub(super) fn close(mut self, ledger: Option<Ledger>, ending: Ending<'_>) {
+        if let Some(open) = self.open.take() {
+            open.close(ledger, ending);
+        }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if let Some(open) = self.open.take() {
+            let ending = if thread::panicking() {
+                Ending::Panicked
+            } else {
+                Ending::Dropped
+            };
+            open.close(None, ending);
+        }
+    }
+}
+
+impl Open {
+    fn close(&self, ledger: Option<Ledger>, ending: Ending<'_>) {
+        let latency = self.begun.elapsed();
+        let (retries, attempts, noted, was_unflagged) = match ledger {
+            Some(ledger) => (
+                ledger.retries,
+                ledger.attempts,
+                ledger.failure,
+                ledger.was_unflagged,
+            ),
+            None => (Vec::new(), 0, None, false),
+        };
+        let crash = matches!(ending, Ending::Panicked)
+            .then(|| Failure::new(Class::Crash, "the stack around the tool panicked"));
+        let failure = match &ending {
+            Ending::Failed(failure) => Some(*failure),
+            _ => noted.as_ref().or(crash.as_ref()),
+        };
+        let (outcome, is_error) = match ending {
+            Ending::Answered {
+                is_interim: true, ..
+            } => (Outcome::Interim, None),
+            Ending::Answered { is_error: true, .. } => (Outcome::Failed, Some(true)),
+            Ending::Answered { .. } => (Outcome::Success, Some(false)),
+            Ending::Failed(failure) if failure.class() == Class::Cancelled => {
+                (Outcome::Cancelled, None)
+            }
+            Ending::Failed(_) | Ending::Panicked => (Outcome::Failed, None),
+            Ending::Dropped => (Outcome::Cancelled, None),
+        };
+        // Where no layer noted its attempts here, a failure still carries them.
+        let attempts = attempts.max(failure.map_or(1, Failure::attempts));
+        let error = match (failure, ending) {
+            (Some(failure), _) => Some(failure.chain().to_string()),
+            (None, Ending::Answered { text, .. }) => text.map(str::to_owned),
+            (None, _) => None,
+        };
+        let error = error.map(|error| {
+            self.config
+                .redact
+                .text(first(&error, ERROR_LIMIT + 4))
+                .into_owned()
+        });
+        let record = Record {
+            ended: now(),
+            level: level(outcome, failure, attempts > 1 || was_unflagged),
+            method: self.method,
+            name: &self.name,
+            arguments: self.arguments.as_deref(),
+            outcome,
+            is_error: is_error.filter(|_| self.method == Method::CallTool),
+            attempts,
+            latency,
+            waited: waited(&retries).min(latency),
+            failure,
+            retries: &retries,
+            was_unflagged,
+            error: error.as_deref(),
+            call_id: self.call_id,
+            request_id: self.request_id.as_deref(),
+            session_id: self.session_id.as_deref(),
+            trace_id: self.trace_id.as_deref(),
+        };
+        // A sink never fails the call; and this may be running in a drop.
+        let written = catch_unwind(AssertUnwindSafe(|| self.config.sink.write(&record)));
+        if written.is_err() {
+            tracing::warn!(call_id = %self.call_id, "the sink of the call log panicked");
+        }
+    }
+}
+
+fn level(outcome: Outcome, failure: Option<&Failure>, is_notable: bool) -> Level {
+    let own = match outcome {
+        Outcome::Failed => failure.map_or(Level::INFO, |failure| failure.class().level()),
+        Outcome::Success | Outcome::Cancelled | Outcome::Interim => Level::INFO,
+    };
+    // The most severe level is the smallest.
+    if is_notable && outcome != Outcome::Cancelled {
+        own.min(Level::WARN)
+    } else {
+        own
+    }
+}
+
+/// The part of each wait that is over; a call may end in the midst of one.
+fn waited(retries: &[Retried]) -> Duration {
+    retries
+        .iter()
+        .map(|retried| retried.wait.min(retried.since.elapsed()))
+        .sum()
+}
+
+/// The id of a W3C `traceparent`: `00-TRACE-SPAN-FLAGS`.
+fn trace_id(meta: &Map<String, Value>) -> Option<&str> {
+    let id = meta.get("traceparent")?.as_str()?.split('-').nth(1)?;
+    let is_one = id.len() == 32
+        && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && id.bytes().any(|byte| byte != b'0');
+    is_one.then_some(id)
+}
+
+fn request_id(id: &Value) -> String {
+    match id {
+        Value::String(text) => {
+            let mut json = super::json::Writer::new(NAME_LIMIT);
+            json.string(text);
+            json.finish()
+        }
+        id => cut(&id.to_string()),
+    }
+}
+
+fn cut(text: &str) -> String {
+    // A little more than is written, so that the writer sees that there is more.
+    first(text, NAME_LIMIT + 4).to_owned()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a line says when it happened; durations are measured on the other clock"
+)]
+fn now() -> chrono::DateTime<Utc> {
+    std::time::SystemTime::now().into()
+}

@@ -1,0 +1,102 @@
+//! One line of JSON for every call, whatever happens to the call.
+//!
+//! A success, a failure, a panic, a future that is dropped: each call that is made leaves exactly
+//! one line, in one `write`. A line of a call that was repeated, wrapped here:
+//!
+//! ```json
+//! {"timestamp":"2026-11-30T10:00:03.214Z","level":"WARN","event":"call","method":"tools/call",
+//!  "tool":"quote_price","arguments":{"title":"Dune"},"outcome":"success","is_error":false,
+//!  "retried":true,"attempts":2,"latency_ms":1214,"waited_ms":1207,
+//!  "retries":[{"class":"rate_limited","code":"rate_limited","wait_ms":1207}],
+//!  "call_id":"5f0c4a2b9d1e8f37","request_id":4}
+//! ```
+//!
+//! and one of a tool that crashed:
+//!
+//! ```json
+//! {"timestamp":"2026-11-30T10:00:04.020Z","level":"ERROR","event":"call","method":"tools/call",
+//!  "tool":"get_author","arguments":{"title":"Dune","api_key":"[masked]"},"outcome":"failed",
+//!  "is_error":true,"retried":false,"attempts":1,"latency_ms":2,"waited_ms":0,"class":"crash",
+//!  "delivery":"unknown","error":"the tool failed unexpectedly: cannot read prices: permission denied",
+//!  "call_id":"0b7d3c5e91a2f648","request_id":5}
+//! ```
+//!
+//! # The fields
+//!
+//! A field that is not known is absent, never `null` or `"None"`.
+//!
+//! | Field | Is |
+//! |---|---|
+//! | `timestamp` | when the call ended, RFC 3339 in UTC |
+//! | `level` | `INFO` for a success and a tool's own error, `WARN` for what was repeated and for trouble on the way, `ERROR` for a crash or what is fatal; the [table](crate::failure#the-classes) has all |
+//! | `event` | `call` |
+//! | `method`, then `tool`, `uri` or `prompt` | what was called |
+//! | `arguments` | as JSON, numbers digit for digit; secrets masked ([`ArgumentLogging`]) |
+//! | `outcome` | `success`, `failed`, `cancelled` (the caller hung up), or `interim` (the server asks for input, or made a task of it) |
+//! | `is_error` | the result's flag; absent where there is no result |
+//! | `retried`, `attempts` | whether there was more than one attempt, and how many |
+//! | `latency_ms` | from the call to its end, waits included |
+//! | `waited_ms` | the waits' share of it |
+//! | `class`, `code`, `delivery`, `retry_after_ms` | what is known of the failure |
+//! | `retry_stopped` | why it was not repeated, where waiting might have helped |
+//! | `retries` | each attempt that was followed by a wait: `class`, `code`, `wait_ms` |
+//! | `unflagged` | `true` if the result was a failure without a flag, and was flagged here |
+//! | `error` | the failure with all its sources |
+//! | `call_id` | this call; the id that a model reads of a crash |
+//! | `request_id`, `session_id`, `trace_id` | JSON-RPC's, MCP's, and that of a W3C `traceparent` in `_meta` |
+//!
+//! # Limits
+//!
+//! 256 bytes for a name or an id, 4 KiB each for `arguments` and `error`, 16 entries of `retries`,
+//! 16 KiB for the line. What is longer is cut (`…`), and the line stays valid JSON.
+//!
+//! # Where it goes
+//!
+//! To stderr by default: **stdout is MCP's stdio transport, and no line may ever go there.** A
+//! [`Sink`] may be [`JsonLines`] over any writer, [`TracingEvents`], or your own. A sink that is
+//! slow, full or broken neither delays nor fails a call; what it loses is
+//! [counted](JsonLines::lost).
+//!
+//! Every call also runs in a `tracing` span named `tools/call NAME` (as `otel.name`) with
+//! OpenTelemetry's names for MCP: `mcp.method.name`, `gen_ai.operation.name`, `gen_ai.tool.name`,
+//! `jsonrpc.request.id`, `mcp.session.id`, and `error.type` (`tool_error` for a flagged result).
+//!
+//! # When to use it
+//!
+//! Outermost, so that it sees what the caller sees, and what became of a call that nobody waits
+//! for. It watches; it decides nothing.
+//!
+//! # Example
+//!
+//! ```
+//! use mcp_resilience::call_log::{ArgumentLogging, CallLogLayer, JsonLines};
+//! use std::io;
+//!
+//! let sink = JsonLines::new(io::stderr());
+//! let layer = CallLogLayer::new(sink.clone()).arguments(ArgumentLogging::Shape);
+//! # let _ = layer;
+//! assert_eq!(sink.lost(), 0);
+//! ```
+
+mod arguments;
+mod entry;
+mod future;
+mod json;
+mod json_lines;
+mod layer;
+mod record;
+mod service;
+mod sink;
+mod span;
+mod tracing_events;
+
+pub use self::{
+    arguments::ArgumentLogging,
+    future::ResponseFuture,
+    json_lines::JsonLines,
+    layer::CallLogLayer,
+    record::{Outcome, Record},
+    service::CallLog,
+    sink::Sink,
+    tracing_events::TracingEvents,
+};

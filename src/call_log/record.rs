@@ -1,0 +1,262 @@
+use super::json::Writer;
+use crate::{
+    call::Method,
+    failure::{Class, Code, Delivery, Failure, Stopped},
+    ledger::{CallId, Retried},
+};
+use chrono::{DateTime, SecondsFormat, Utc};
+use std::{fmt, time::Duration};
+use tracing::Level;
+
+pub(super) const NAME_LIMIT: usize = 256;
+pub(super) const ERROR_LIMIT: usize = 4 * 1024;
+pub(super) const ARGUMENTS_LIMIT: usize = 4 * 1024;
+const CODE_LIMIT: usize = 64;
+const RETRIES_LIMIT: usize = 16;
+
+/// How a call ended, as its caller saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// A result without a flag.
+    Success,
+    /// A flagged result, or an error.
+    Failed,
+    /// Nobody waited for the end.
+    Cancelled,
+    /// The server asks for input, or made a task of it: the end is still to come.
+    Interim,
+}
+
+impl Outcome {
+    /// The name, as a log line has it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interim => "interim",
+        }
+    }
+}
+
+/// A finished call, as a [`Sink`](super::Sink) gets it.
+#[derive(Debug)]
+pub struct Record<'a> {
+    pub(super) ended: DateTime<Utc>,
+    pub(super) level: Level,
+    pub(super) method: Method,
+    pub(super) name: &'a str,
+    pub(super) arguments: Option<&'a str>,
+    pub(super) outcome: Outcome,
+    pub(super) is_error: Option<bool>,
+    pub(super) attempts: u32,
+    pub(super) latency: Duration,
+    pub(super) waited: Duration,
+    pub(super) failure: Option<&'a Failure>,
+    pub(super) retries: &'a [Retried],
+    pub(super) was_unflagged: bool,
+    pub(super) error: Option<&'a str>,
+    pub(super) call_id: CallId,
+    pub(super) request_id: Option<&'a str>,
+    pub(super) session_id: Option<&'a str>,
+    pub(super) trace_id: Option<&'a str>,
+}
+
+impl Record<'_> {
+    /// How much it matters.
+    #[must_use]
+    pub fn level(&self) -> Level {
+        self.level
+    }
+
+    /// Which request it was.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The tool, the URI or the prompt; cut if it is long.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.name
+    }
+
+    /// The arguments, as JSON; masked and cut.
+    #[must_use]
+    pub fn arguments(&self) -> Option<&str> {
+        self.arguments
+    }
+
+    /// How it ended.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// The result's flag, if there was a result.
+    #[must_use]
+    pub fn is_error(&self) -> Option<bool> {
+        self.is_error
+    }
+
+    /// How many attempts were made.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
+    /// From the call to its end, waits included.
+    #[must_use]
+    pub fn latency(&self) -> Duration {
+        self.latency
+    }
+
+    /// The waits between attempts.
+    #[must_use]
+    pub fn waited(&self) -> Duration {
+        self.waited
+    }
+
+    /// What kind of failure it was.
+    #[must_use]
+    pub fn class(&self) -> Option<Class> {
+        self.failure.map(Failure::class)
+    }
+
+    /// The server's own code for it.
+    #[must_use]
+    pub fn code(&self) -> Option<&Code> {
+        self.failure.and_then(Failure::code)
+    }
+
+    /// How far it got.
+    #[must_use]
+    pub fn delivery(&self) -> Option<Delivery> {
+        self.failure.map(Failure::delivery)
+    }
+
+    /// The failure with all its sources; redacted.
+    #[must_use]
+    pub fn error(&self) -> Option<&str> {
+        self.error
+    }
+
+    /// The id of this call.
+    #[must_use]
+    pub fn call_id(&self) -> impl fmt::Display {
+        self.call_id
+    }
+
+    /// The JSON-RPC id, as JSON.
+    #[must_use]
+    pub fn request_id(&self) -> Option<&str> {
+        self.request_id
+    }
+
+    /// MCP's session.
+    #[must_use]
+    pub fn session_id(&self) -> Option<&str> {
+        self.session_id
+    }
+
+    /// The trace that the caller's `traceparent` names.
+    #[must_use]
+    pub fn trace_id(&self) -> Option<&str> {
+        self.trace_id
+    }
+
+    /// The line, without its end.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut line = Line(Writer::new(usize::MAX));
+        line.0.begin('{');
+        let ended = self.ended.to_rfc3339_opts(SecondsFormat::Millis, true);
+        line.text("timestamp", &ended, NAME_LIMIT);
+        line.text("level", self.level.as_str(), NAME_LIMIT);
+        line.text("event", "call", NAME_LIMIT);
+        line.text("method", self.method.as_str(), NAME_LIMIT);
+        line.text(self.method.subject(), self.name, NAME_LIMIT);
+        line.json("arguments", self.arguments);
+        line.text("outcome", self.outcome.as_str(), NAME_LIMIT);
+        line.json("is_error", self.is_error);
+        line.json("retried", Some(self.attempts > 1));
+        line.json("attempts", Some(self.attempts));
+        line.json("latency_ms", Some(self.latency.as_millis()));
+        line.json("waited_ms", Some(self.waited.as_millis()));
+        if let Some(failure) = self.failure {
+            line.text("class", failure.class().as_str(), NAME_LIMIT);
+            line.code(failure.code());
+            line.text("delivery", failure.delivery().as_str(), NAME_LIMIT);
+            line.json(
+                "retry_after_ms",
+                failure.retry_after().map(|wait| wait.as_millis()),
+            );
+            line.maybe("retry_stopped", failure.stopped().map(Stopped::as_str));
+        }
+        self.write_retries(&mut line);
+        line.json("unflagged", self.was_unflagged.then_some(true));
+        if let Some(error) = self.error {
+            line.text("error", error, ERROR_LIMIT);
+        }
+        line.text("call_id", &self.call_id.to_string(), NAME_LIMIT);
+        line.json("request_id", self.request_id);
+        line.maybe("session_id", self.session_id);
+        line.maybe("trace_id", self.trace_id);
+        line.0.end('}');
+        line.0.finish()
+    }
+
+    fn write_retries(&self, line: &mut Line) {
+        if self.retries.is_empty() {
+            return;
+        }
+        line.0.key("retries");
+        line.0.begin('[');
+        for (at, retried) in self.retries.iter().enumerate() {
+            if at == RETRIES_LIMIT {
+                line.0.cut_array();
+                break;
+            }
+            line.0.item();
+            line.0.begin('{');
+            line.text("class", retried.class.as_str(), NAME_LIMIT);
+            line.code(retried.code.as_ref());
+            line.json("wait_ms", Some(retried.wait.as_millis()));
+            line.0.end('}');
+        }
+        line.0.end(']');
+    }
+}
+
+/// The members of a line; those without a value are left out.
+struct Line(Writer);
+
+impl Line {
+    fn text(&mut self, key: &str, value: &str, limit: usize) {
+        self.0.key(key);
+        self.0.string_within(value, limit);
+    }
+
+    fn maybe(&mut self, key: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.text(key, value, NAME_LIMIT);
+        }
+    }
+
+    fn json(&mut self, key: &str, value: Option<impl fmt::Display>) {
+        if let Some(value) = value {
+            self.0.key(key);
+            self.0.literal(&value.to_string());
+        }
+    }
+
+    fn code(&mut self, code: Option<&Code>) {
+        match code {
+            Some(Code::Text(text)) => self.text("code", text, CODE_LIMIT),
+            Some(Code::Number(number)) => self.json("code", Some(number)),
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,48 @@
+use super::{ResponseFuture, entry::Entry, layer::Config, span};
+use crate::{
+    call::{ToolCall, ToolResult},
+    failure::{BoxError, Failure},
+    ledger::Ledger,
+};
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tower::Service;
+
+/// Leaves one line for every call.
+///
+/// See the [module page](super).
+#[derive(Clone, Debug)]
+pub struct CallLog<S> {
+    pub(super) inner: S,
+    pub(super) config: Option<Arc<Config>>,
+}
+
+impl<S, Req> Service<Req> for CallLog<S>
+where
+    S: Service<Req>,
+    S::Response: ToolResult,
+    S::Error: Into<BoxError>,
+    Req: ToolCall,
+{
+    type Response = S::Response;
+    type Error = Failure;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        self.inner.poll_ready(cx).map_err(Failure::from_any)
+    }
+
+    fn call(&mut self, call: Req) -> Self::Future {
+        let Some(config) = &self.config else {
+            return ResponseFuture::silent(self.inner.call(call));
+        };
+        let ledger = Ledger::new();
+        let span = span::open(&call);
+        // Open before the call, so that one that panics here leaves its line too.
+        let entry = Entry::open(&call, ledger.id, Arc::clone(config));
+        let answer = span.in_scope(|| self.inner.call(call));
+        ResponseFuture::logged(ledger.keep(answer), entry, span)
+    }
+}

@@ -1,0 +1,59 @@
+use super::{Record, Sink};
+use tracing::Level;
+
+/// Hands each record to `tracing`, as one event with the target `mcp_resilience::call_log`.
+///
+/// The fields have the names of the [line](super#the-fields). What is not known is absent. Where
+/// the events go, and how they look, is the subscriber's business; over a stdio transport it must
+/// not be stdout.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TracingEvents {
+    _private: (),
+}
+
+impl TracingEvents {
+    /// Creates the sink.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { _private: () }
+    }
+}
+
+impl Sink for TracingEvents {
+    fn write(&self, record: &Record<'_>) {
+        macro_rules! event {
+            ($level:ident) => {
+                tracing::event!(
+                    target: "mcp_resilience::call_log",
+                    Level::$level,
+                    method = record.method().as_str(),
+                    name = record.name(),
+                    arguments = record.arguments(),
+                    outcome = record.outcome().as_str(),
+                    is_error = record.is_error(),
+                    retried = record.attempts() > 1,
+                    attempts = record.attempts(),
+                    latency_ms = millis(record.latency()),
+                    waited_ms = millis(record.waited()),
+                    class = record.class().map(|class| class.as_str()),
+                    code = record.code().map(tracing::field::display),
+                    delivery = record.delivery().map(|delivery| delivery.as_str()),
+                    error = record.error(),
+                    call_id = %record.call_id(),
+                    request_id = record.request_id(),
+                    session_id = record.session_id(),
+                    trace_id = record.trace_id(),
+                )
+            };
+        }
+        match record.level() {
+            Level::ERROR => event!(ERROR),
+            Level::WARN => event!(WARN),
+            _ => event!(INFO),
+        }
+    }
+}
+
+fn millis(duration: std::time::Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,30 @@
+use crate::failure::Failure;
+use std::{
+    any::Any,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// Runs somebody else's code, and makes a failure of its panic.
+///
+/// The code is not run again after it panicked, and nothing of ours is left half done by it: that
+/// is what makes the assertion hold.
+pub(super) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
+        Failure::crash(Panicked {
+            message: message(&*payload).into(),
+        })
+    })
+}
+
+fn message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("with a value that is no text")
+}
+
+/// The source of a failure that was a panic.
+#[derive(Debug, thiserror::Error)]
+#[error("panicked: {message}")]
+struct Panicked {
+    message: String,
+}

@@ -1,0 +1,78 @@
+use super::{catch_panic::catch_panic, error, result, rules::Rules};
+use crate::{
+    call::ToolResult,
+    failure::{BoxError, Failure},
+    ledger,
+};
+use pin_project::pin_project;
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+/// Response future of [`Classify`](super::Classify).
+#[pin_project]
+pub struct ResponseFuture<F> {
+    #[pin]
+    state: State<F>,
+}
+
+#[pin_project(project = StateProj)]
+enum State<F> {
+    Calling {
+        #[pin]
+        answer: F,
+        rules: Rules,
+    },
+    // The call panicked before it gave a future.
+    Failed(Option<Failure>),
+}
+
+impl<F> ResponseFuture<F> {
+    pub(super) fn new(answer: F, rules: Rules) -> Self {
+        let state = State::Calling { answer, rules };
+        Self { state }
+    }
+
+    pub(super) fn failed(failure: Failure) -> Self {
+        let state = State::Failed(Some(failure));
+        Self { state }
+    }
+}
+
+impl<F, R, E> Future for ResponseFuture<F>
+where
+    F: Future<Output = Result<R, E>>,
+    R: ToolResult,
+    E: Into<BoxError>,
+{
+    type Output = Result<R, Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        Poll::Ready(match this.state.as_mut().project() {
+            StateProj::Calling { answer, rules } => {
+                match catch_panic(|| ledger::closed(|| answer.poll(cx))) {
+                    Ok(Poll::Pending) => return Poll::Pending,
+                    Ok(Poll::Ready(Ok(result))) => result::classify(result, rules),
+                    Ok(Poll::Ready(Err(error))) => Err(error::classify(error.into(), rules)),
+                    Err(failure) => {
+                        // What panicked is not polled again.
+                        this.state.set(State::Failed(None));
+                        Err(failure)
+                    }
+                }
+            }
+            StateProj::Failed(failure) => {
+                Err(failure.take().expect("polled again after the answer"))
+            }
+        })
+    }
+}
+
+impl<F> fmt::Debug for ResponseFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseFuture").finish_non_exhaustive()
+    }
+}

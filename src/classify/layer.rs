@@ -1,0 +1,57 @@
+use super::{Classify, rules::Rules};
+use crate::{call::ToolResult, failure::Failure};
+use std::error::Error;
+use tower::Layer;
+
+/// Wraps services in [`Classify`].
+///
+/// See the [module page](super) for what is read in which order, and an example.
+#[derive(Clone, Debug, Default)]
+pub struct ClassifyLayer {
+    rules: Rules,
+}
+
+impl ClassifyLayer {
+    /// Knows the errors and texts of the [module page](super).
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Teaches it an error type. The rule is asked for every error of that type, also one that is
+    /// the source of another; the first rule that answers decides, and the error becomes the
+    /// failure's source.
+    #[must_use]
+    pub fn rule<E: Error + 'static>(
+        mut self,
+        rule: impl Fn(&E) -> Option<Failure> + Send + Sync + 'static,
+    ) -> Self {
+        self.rules.add_error_rule(rule);
+        self
+    }
+
+    /// Teaches it to see a failure in results of one type, flagged or not. A result that is one
+    /// is flagged, and goes up inside the failure; so it may be repeated.
+    ///
+    /// For servers that forget the flag. Looking into a text for it is guessing: a document may
+    /// well speak of an error.
+    #[must_use]
+    pub fn result_rule<R: ToolResult>(
+        mut self,
+        rule: impl Fn(&R) -> Option<Failure> + Send + Sync + 'static,
+    ) -> Self {
+        self.rules.add_result_rule(rule);
+        self
+    }
+}
+
+impl<S> Layer<S> for ClassifyLayer {
+    type Service = Classify<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Classify {
+            inner,
+            rules: self.rules.clone(),
+        }
+    }
+}

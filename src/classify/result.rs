@@ -1,0 +1,72 @@
+//! Flagged results.
+
+use super::{envelope::Envelope, rules::Rules, texts};
+use crate::{
+    call::ToolResult,
+    failure::{Class, Delivery, Failure, first},
+};
+use serde_json::Value;
+
+/// A text longer than this is not read as JSON.
+const SCAN_LIMIT: usize = 16 * 1024;
+
+/// How much of a text becomes the failure's message. The result keeps all of it.
+const MESSAGE_LIMIT: usize = 4 * 1024;
+
+/// Lets a result pass, or makes a failure of it that holds it.
+pub(super) fn classify<R: ToolResult>(mut result: R, rules: &Rules) -> Result<R, Failure> {
+    if result.is_interim() {
+        return Ok(result);
+    }
+    if let Some(failure) = rules.on_result(&result) {
+        result.flag();
+        return Err(failure.with_result(result));
+    }
+    if !result.is_error() {
+        return Ok(result);
+    }
+    let failure = read(&result);
+    Err(failure.with_result(result))
+}
+
+fn read(result: &impl ToolResult) -> Failure {
+    let envelope = envelope(result);
+    let text = result.texts().map(str::trim).find(|text| !text.is_empty());
+    let (class, delivery) = match envelope.class() {
+        Some(class) => (class, class.delivery()),
+        None => text
+            .and_then(texts::class)
+            .unwrap_or((Class::Tool, Delivery::Executed)),
+    };
+    let failure = envelope.into_failure(class).with_delivery(delivery);
+    match (failure.message(), text) {
+        (None, Some(text)) => failure.with_message(first(text, MESSAGE_LIMIT).to_owned()),
+        _ => failure,
+    }
+}
+
+/// The envelope of the structured content, else of the first text that is one; `_meta` may add a
+/// hint to either.
+fn envelope(result: &impl ToolResult) -> Envelope {
+    let mut envelope = result
+        .structured()
+        .map(Envelope::read)
+        .filter(Envelope::says_something)
+        .or_else(|| {
+            result
+                .texts()
+                .filter_map(json)
+                .map(|json| Envelope::read(&json))
+                .next()
+        })
+        .unwrap_or_default();
+    if let Some(meta) = result.meta() {
+        envelope.add_hints_of(meta);
+    }
+    envelope
+}
+
+fn json(text: &str) -> Option<Value> {
+    let is_candidate = text.len() <= SCAN_LIMIT && text.trim_start().starts_with('{');
+    is_candidate.then(|| serde_json::from_str(text).ok())?
+}

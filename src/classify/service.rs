@@ -1,0 +1,42 @@
+use super::{ResponseFuture, catch_panic::catch_panic, error, rules::Rules};
+use crate::{
+    call::ToolResult,
+    failure::{BoxError, Failure},
+    ledger,
+};
+use std::task::{Context, Poll};
+use tower::Service;
+
+/// Makes one [`Failure`] of every error, every flagged result and every panic.
+///
+/// See the [module page](super).
+#[derive(Clone, Debug)]
+pub struct Classify<S> {
+    pub(super) inner: S,
+    pub(super) rules: Rules,
+}
+
+impl<S, Req> Service<Req> for Classify<S>
+where
+    S: Service<Req>,
+    S::Response: ToolResult,
+    S::Error: Into<BoxError>,
+{
+    type Response = S::Response;
+    type Error = Failure;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        self.inner
+            .poll_ready(cx)
+            .map_err(|error| error::classify(error.into(), &self.rules))
+    }
+
+    fn call(&mut self, call: Req) -> Self::Future {
+        let inner = &mut self.inner;
+        match catch_panic(|| ledger::closed(|| inner.call(call))) {
+            Ok(answer) => ResponseFuture::new(answer, self.rules.clone()),
+            Err(failure) => ResponseFuture::failed(failure),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+use super::Delivery;
+use std::fmt;
+use tracing::Level;
+
+/// What kind of failure it is: who must act, and whether waiting helps.
+///
+/// The [module page](super) has the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Class {
+    /// The connection was refused, reset or closed, or the server's process died.
+    Connection,
+    /// No answer in time.
+    Timeout,
+    /// The server no longer knows the session. By the protocol that refuses the call.
+    SessionLost,
+    /// Too many calls. The call did not run.
+    RateLimited,
+    /// Too many calls at once. The call did not run.
+    AtCapacity,
+    /// The service is away for now. The call did not run.
+    Unavailable,
+    /// What stands behind the tool failed.
+    Upstream,
+    /// The arguments are wrong.
+    InvalidInput,
+    /// The arguments name an address that is not allowed.
+    Blocked,
+    /// There is no such tool, row or resource.
+    NotFound,
+    /// The credentials are missing or wrong.
+    Unauthorized,
+    /// The credentials do not suffice, or the other side refuses this tool.
+    Forbidden,
+    /// The service is switched off for this account.
+    Disabled,
+    /// The tool's own error, of which nothing else is known.
+    Tool,
+    /// The tool's answer does not fit its schema, or is no JSON.
+    InvalidOutput,
+    /// A deliberate JSON-RPC error.
+    Protocol,
+    /// A panic, or an error that nobody classified.
+    Crash,
+    /// The caller hung up.
+    Cancelled,
+    /// Every later call would fail too.
+    Fatal,
+}
+
+/// Who must act on a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Audience {
+    /// The stack itself: it connects anew, or repeats the call.
+    Stack,
+    /// Nobody but time.
+    Time,
+    /// The model: it calls again with other arguments, or another tool.
+    Model,
+    /// Who runs the server.
+    Operator,
+    /// The host application.
+    Host,
+    /// The process: it ends.
+    Process,
+    /// Nobody.
+    Nobody,
+}
+
+/// Whether a failure of a class is worth a repeat, where a repeat is allowed at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeats {
+    /// If the call did not run, or may run twice.
+    ByDelivery,
+    /// Only if the server said so in so many words.
+    OnRequest,
+    Never,
+}
+
+struct Row {
+    class: Class,
+    name: &'static str,
+    codes: &'static [&'static str],
+    audience: Audience,
+    repeats: Repeats,
+    reconnects: bool,
+    delivery: Delivery,
+    level: Level,
+    phrase: &'static str,
+}
+
+#[rustfmt::skip]
+const TABLE: [Row; 19] = {
+    use self::{Audience as A, Class as C, Delivery as D, Repeats as R};
+    const INFO: Level = Level::INFO;
+    const WARN: Level = Level::WARN;
+    const ERROR: Level = Level::ERROR;
+    macro_rules! table {
+        ($($class:ident $name:literal $codes:tt $audience:ident $repeats:ident $reconnects:literal $delivery:ident $level:ident $phrase:literal;)*) => {
+            [$(Row { class: C::$class, name: $name, codes: &$codes, audience: A::$audience, repeats: R::$repeats, reconnects: $reconnects, delivery: D::$delivery, level: $level, phrase: $phrase }),*]
+        };
+    }
+    table![
+        Connection   "connection"     []                                                Stack    ByDelivery true  Unknown  WARN  "the connection was lost";
+        Timeout      "timeout"        []                                                Stack    ByDelivery true  Unknown  WARN  "no answer in time";
+        SessionLost  "session_lost"   []                                                Stack    ByDelivery true  Refused  WARN  "the server no longer knows the session";
+        RateLimited  "rate_limited"   ["rate_limited"]                                  Time     ByDelivery false Refused  WARN  "too many calls";
+        AtCapacity   "at_capacity"    ["at_capacity"]                                   Time     ByDelivery false Refused  WARN  "too many calls at once";
+        Unavailable  "unavailable"    ["service_unavailable"]                           Time     ByDelivery false Refused  WARN  "the service is unavailable for now";
+        Upstream     "upstream"       ["upstream_error"]                                Time     ByDelivery false Executed WARN  "the service behind the tool failed";
+        InvalidInput "invalid_input"  ["bad_request", "upstream_client_error"]          Model    Never      false Refused  INFO  "the arguments are not valid";
+        Blocked      "blocked"        ["ssrf_blocked"]                                  Model    Never      false Refused  INFO  "the address is not allowed";
+        NotFound     "not_found"      ["not_found"]                                     Model    Never      false Unknown  INFO  "not found";
+        Unauthorized "unauthorized"   ["auth_failed"]                                   Operator Never      false Refused  WARN  "the credentials are missing or wrong";
+        Forbidden    "forbidden"      ["forbidden"]                                     Model    Never      false Refused  INFO  "access is refused";
+        Disabled     "disabled"       ["service_disabled"]                              Operator Never      false Refused  WARN  "the service is disabled";
+        Tool         "tool"           []                                                Model    OnRequest  false Executed INFO  "failed without a message";
+        InvalidOutput "invalid_output" ["output_validation_failed", "upstream_non_json"] Operator Never     false Executed WARN  "the answer is not valid";
+        Protocol     "protocol"       []                                                Host     Never      false Unknown  INFO  "the request was rejected";
+        Crash        "crash"          ["upstream_unknown"]                              Operator Never      false Unknown  ERROR "failed unexpectedly";
+        Cancelled    "cancelled"      []                                                Nobody   Never      false Unknown  INFO  "the call was cancelled";
+        Fatal        "fatal"          []                                                Process  Never      false Unknown  ERROR "the tool server is out of service";
+    ]
+};
+
+impl Class {
+    const fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+
+    /// Every class, in the order of the table.
+    pub fn all() -> impl Iterator<Item = Self> {
+        TABLE.iter().map(|row| row.class)
+    }
+
+    /// The class's name, as a log line has it: `rate_limited`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The class that a server's code means, if it is one of the table's.
+    ///
+    /// Case, `_`, `-` and blanks do not matter.
+    #[must_use]
+    pub fn from_code(code: &str) -> Option<Self> {
+        TABLE
+            .iter()
+            .find(|row| row.codes.iter().any(|known| is_same_word(known, code)))
+            .map(|row| row.class)
+    }
+
+    /// The code under which a failure of this class that has none is reported.
+    #[must_use]
+    pub fn default_code(self) -> &'static str {
+        let row = self.row();
+        row.codes.first().copied().unwrap_or(row.name)
+    }
+
+    /// Who must act.
+    #[must_use]
+    pub const fn audience(self) -> Audience {
+        self.row().audience
+    }
+
+    /// Whether the connection is of no more use: later calls want a new one.
+    #[must_use]
+    pub const fn needs_new_connection(self) -> bool {
+        self.row().reconnects
+    }
+
+    /// The level of a log line about it.
+    #[must_use]
+    pub const fn level(self) -> Level {
+        self.row().level
+    }
+
+    /// How far a call got that failed in this way, unless something better is known.
+    #[must_use]
+    pub const fn delivery(self) -> Delivery {
+        self.row().delivery
+    }
+
+    /// Whether time, or a new connection, may heal it.
+    #[must_use]
+    pub const fn heals(self) -> bool {
+        matches!(self.row().repeats, Repeats::ByDelivery)
+    }
+
+    pub(crate) const fn repeats(self) -> Repeats {
+        self.row().repeats
+    }
+
+    /// What a failure of this class says that has no message of its own.
+    pub(super) const fn phrase(self) -> &'static str {
+        self.row().phrase
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+fn is_same_word(known: &str, code: &str) -> bool {
+    fn letters(text: &str) -> impl Iterator<Item = u8> {
+        text.bytes()
+            .filter(u8::is_ascii_alphanumeric)
+            .map(|byte| byte.to_ascii_lowercase())
+    }
+    letters(known).eq(letters(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_stands_at_the_place_of_its_class() {
+        for (at, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.class as usize, at, "{}", row.name);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+use std::fmt;
+
+/// How far a failed call got: what is known of whether the tool ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Delivery {
+    /// It never left: no connection, no readiness.
+    NotSent,
+    /// It arrived and was turned away before it ran.
+    Refused,
+    /// It left, and nobody knows what became of it.
+    Unknown,
+    /// It ran.
+    Executed,
+}
+
+impl Delivery {
+    /// The name, as a log line has it: `not_sent`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NotSent => "not_sent",
+            Self::Refused => "refused",
+            Self::Unknown => "unknown",
+            Self::Executed => "executed",
+        }
+    }
+
+    /// Whether it is certain that the tool did not run.
+    #[must_use]
+    pub const fn did_not_run(self) -> bool {
+        matches!(self, Self::NotSent | Self::Refused)
+    }
+}
+
+impl fmt::Display for Delivery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

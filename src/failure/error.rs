@@ -1,0 +1,227 @@
+use super::{BoxError, Chain, Class, Code, Delivery, RpcError, Stopped};
+use std::{any::Any, borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
+
+/// A call that brought no good result.
+///
+/// Its [`Display`](fmt::Display) is the message for people and models, without the source;
+/// [`source`](Error::source) is what caused it, for the log alone.
+pub struct Failure {
+    // Boxed, so that a `Result` with it stays small on the way of success.
+    pub(super) inner: Box<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) class: Class,
+    pub(super) delivery: Delivery,
+    pub(super) code: Option<Code>,
+    pub(super) message: Cow<'static, str>,
+    pub(super) status: Option<u16>,
+    pub(super) retry_after: Option<Duration>,
+    pub(super) retryable: Option<bool>,
+    pub(super) argument: Option<Cow<'static, str>>,
+    pub(super) alternative: Option<Cow<'static, str>>,
+    pub(super) attempts: u32,
+    pub(super) waits: Vec<Duration>,
+    pub(super) stopped: Option<Stopped>,
+    pub(super) rpc_error: Option<RpcError>,
+    pub(super) result: Option<Box<dyn Any + Send + Sync>>,
+    pub(super) source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl Failure {
+    /// What kind of failure it is.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        self.inner.class
+    }
+
+    /// How far the call got.
+    #[must_use]
+    pub fn delivery(&self) -> Delivery {
+        self.inner.delivery
+    }
+
+    /// The server's own code, if it gave one.
+    #[must_use]
+    pub fn code(&self) -> Option<&Code> {
+        self.inner.code.as_ref()
+    }
+
+    /// The message alone, without the class's phrase for a failure that has none.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        let message = self.inner.message.trim();
+        (!message.is_empty()).then_some(message)
+    }
+
+    /// The HTTP status behind it, if it is known.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        self.inner.status
+    }
+
+    /// How long the server asked to wait: never repeat earlier.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.inner.retry_after
+    }
+
+    /// Whether the server said in so many words that a repeat is fine, or that it is not.
+    #[must_use]
+    pub fn retryable(&self) -> Option<bool> {
+        self.inner.retryable
+    }
+
+    /// The argument that is wrong.
+    #[must_use]
+    pub fn argument(&self) -> Option<&str> {
+        self.inner.argument.as_deref()
+    }
+
+    /// The tool to use instead.
+    #[must_use]
+    pub fn alternative(&self) -> Option<&str> {
+        self.inner.alternative.as_deref()
+    }
+
+    /// How many attempts were made, this failure's included; at least 1.
+    #[must_use]
+    pub fn attempts(&self) -> u32 {
+        self.inner.attempts
+    }
+
+    /// The waits between those attempts.
+    #[must_use]
+    pub fn waits(&self) -> &[Duration] {
+        &self.inner.waits
+    }
+
+    /// Why there was no further attempt, if waiting might have helped.
+    ///
+    /// A failure that has this is final: no [`retry`](crate::retry) further out repeats it.
+    #[must_use]
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.inner.stopped
+    }
+
+    /// The JSON-RPC error that this was, or is to become.
+    #[must_use]
+    pub fn rpc_error(&self) -> Option<&RpcError> {
+        self.inner.rpc_error.as_ref()
+    }
+
+    /// Whether this is a flagged result that a tool gave.
+    #[must_use]
+    pub fn has_result(&self) -> bool {
+        self.inner.result.is_some()
+    }
+
+    /// Takes the tool's own flagged result out, if it is there and of this type.
+    pub fn take_result<R: 'static>(&mut self) -> Option<R> {
+        match self.inner.result.take()?.downcast() {
+            Ok(result) => Some(*result),
+            Err(other) => {
+                self.inner.result = Some(other);
+                None
+            }
+        }
+    }
+
+    /// Lets the tool's own result go, and keeps what is known of it.
+    pub(crate) fn forget_result(&mut self) {
+        self.inner.result = None;
+    }
+
+    /// The same failure for another caller. The flagged result has one owner and stays behind.
+    pub(crate) fn again(&self) -> Self {
+        let inner = &self.inner;
+        Self {
+            inner: Box::new(Inner {
+                class: inner.class,
+                delivery: inner.delivery,
+                code: inner.code.clone(),
+                message: inner.message.clone(),
+                status: inner.status,
+                retry_after: inner.retry_after,
+                retryable: inner.retryable,
+                argument: inner.argument.clone(),
+                alternative: inner.alternative.clone(),
+                attempts: inner.attempts,
+                waits: inner.waits.clone(),
+                stopped: inner.stopped,
+                rpc_error: inner.rpc_error.clone(),
+                result: None,
+                source: inner.source.clone(),
+            }),
+        }
+    }
+
+    /// The failure and its sources on one line, for a log.
+    #[must_use]
+    pub fn chain(&self) -> impl fmt::Display {
+        Chain(self)
+    }
+
+    /// What caused it, shared with every other copy of this failure.
+    pub(crate) fn shared_source(&self) -> Option<Arc<dyn Error + Send + Sync>> {
+        self.inner.source.clone()
+    }
+
+    pub(crate) fn set_rpc_error(&mut self, error: RpcError) {
+        self.inner.rpc_error = Some(error);
+    }
+
+    pub(crate) fn set_attempts(&mut self, attempts: u32, waits: Vec<Duration>) {
+        self.inner.attempts = attempts;
+        self.inner.waits = waits;
+    }
+
+    pub(crate) fn set_stopped(&mut self, stopped: Stopped) {
+        self.inner.stopped = Some(stopped);
+    }
+
+    /// Takes any error as a failure: a `Failure` stays what it is.
+    pub(crate) fn from_any(error: impl Into<BoxError>) -> Self {
+        Self::from(error.into())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message().unwrap_or_else(|| self.class().phrase()))
+    }
+}
+
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let source = self.inner.source.as_deref()?;
+        Some(source as &(dyn Error + 'static))
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &self.inner;
+        let mut out = f.debug_struct("Failure");
+        out.field("class", &inner.class)
+            .field("delivery", &inner.delivery)
+            .field("message", &inner.message)
+            .field("attempts", &inner.attempts);
+        if let Some(code) = &inner.code {
+            out.field("code", code);
+        }
+        if let Some(wait) = &inner.retry_after {
+            out.field("retry_after", wait);
+        }
+        if let Some(retryable) = &inner.retryable {
+            out.field("retryable", retryable);
+        }
+        if let Some(stopped) = &inner.stopped {
+            out.field("stopped", stopped);
+        }
+        if let Some(source) = &inner.source {
+            out.field("source", source);
+        }
+        out.finish_non_exhaustive()
+    }
+}

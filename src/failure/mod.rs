@@ -1,0 +1,90 @@
+//! The one error that the layers speak among themselves.
+//!
+//! A [`Failure`] says what kind of failure it is ([`Class`]: who must act, and whether waiting
+//! helps), how far the call got ([`Delivery`]: whether it may have run), and keeps whatever the
+//! server or the tool said: code, message, wait, the flagged result, the JSON-RPC error.
+//!
+//! # For the author of a tool
+//!
+//! One question decides how to fail: could a smarter model have avoided it? Then the model must
+//! read the message, else the host must.
+//!
+//! ```
+//! use mcp_resilience::Failure;
+//! use std::time::Duration;
+//!
+//! # let _ = [
+//! // The model reads it and tries again with a better title.
+//! Failure::tool("No book titled 'Nothing' in the catalog."),
+//! Failure::invalid_input("title", "expected a string, got a number"),
+//! // The host handles it: code, message and data arrive as they are.
+//! Failure::protocol(-32602, "the client cannot sample", None),
+//! // The stack waits and asks again, and never earlier.
+//! Failure::rate_limited(Some(Duration::from_secs(30))),
+//! // The process ends.
+//! Failure::fatal("the catalog is gone"),
+//! # ];
+//! ```
+//!
+//! Any other error that a tool returns is a crash: the model learns only that the call failed,
+//! the log has the whole chain.
+//!
+//! # The classes
+//!
+//! One row each. *Repeated* is what [`retry`](crate::retry) does; *by delivery* means: if the call
+//! did not run, or the tool may run twice. An explicit `retryable: false` beats every row, an
+//! explicit `retryable: true` also lets a `Tool` or `Upstream` failure be repeated.
+//!
+//! | Class | Codes | Who acts | Repeated | New connection | Log level |
+//! |---|---|---|---|---|---|
+//! | [`Connection`](Class::Connection) | | the stack | by delivery | yes | WARN |
+//! | [`Timeout`](Class::Timeout) | | the stack | by delivery | yes | WARN |
+//! | [`SessionLost`](Class::SessionLost) | | the stack | by delivery | yes | WARN |
+//! | [`RateLimited`](Class::RateLimited) | `rate_limited` | time | yes (refused) | no | WARN |
+//! | [`AtCapacity`](Class::AtCapacity) | `at_capacity` | time | yes (refused) | no | WARN |
+//! | [`Unavailable`](Class::Unavailable) | `service_unavailable` | time | yes (refused) | no | WARN |
+//! | [`Upstream`](Class::Upstream) | `upstream_error` | time | by the server's word or the hints | no | WARN |
+//! | [`InvalidInput`](Class::InvalidInput) | `bad_request`, `upstream_client_error` | the model | no | no | INFO |
+//! | [`Blocked`](Class::Blocked) | `ssrf_blocked` | the model | no | no | INFO |
+//! | [`NotFound`](Class::NotFound) | `not_found` | the model | no | no | INFO |
+//! | [`Unauthorized`](Class::Unauthorized) | `auth_failed` | the operator | no | no | WARN |
+//! | [`Forbidden`](Class::Forbidden) | `forbidden` | the model | no | no | INFO |
+//! | [`Disabled`](Class::Disabled) | `service_disabled` | the operator | no | no | WARN |
+//! | [`Tool`](Class::Tool) | | the model | no | no | INFO |
+//! | [`InvalidOutput`](Class::InvalidOutput) | `output_validation_failed`, `upstream_non_json` | the operator | no | no | WARN |
+//! | [`Protocol`](Class::Protocol) | | the host | no | no | INFO |
+//! | [`Crash`](Class::Crash) | `upstream_unknown` | the operator | no | no | ERROR |
+//! | [`Cancelled`](Class::Cancelled) | | nobody | no | no | INFO |
+//! | [`Fatal`](Class::Fatal) | | the process | no | no | ERROR |
+//!
+//! The codes are those of a documented server; [`Class::from_code`] reads them, and also the
+//! usual other spellings of the same words (`RATE_LIMITED`, `rate-limited`).
+//!
+//! # Errors of others
+//!
+//! [`Failure::from`] takes any boxed error: a boxed `Failure` is unwrapped, tower's and tokio's own
+//! errors and [`std::io::Error`] are known anywhere in the chain of sources, everything else is a
+//! crash. See [`classify`](crate::classify) for the layer that reads more.
+
+mod build;
+mod chain;
+mod class;
+mod code;
+mod delivery;
+mod error;
+mod from_error;
+mod rpc_error;
+mod stopped;
+mod text;
+
+pub(crate) use self::{chain::Chain, class::Repeats, text::first};
+pub use self::{
+    class::{Audience, Class},
+    code::Code,
+    delivery::Delivery,
+    error::Failure,
+    rpc_error::RpcError,
+    stopped::Stopped,
+};
+/// A boxed error, as tower has it.
+pub use tower::BoxError;

@@ -1,0 +1,34 @@
+use serde_json::Value;
+
+/// A JSON-RPC error, as the server sent it or as the host is to get it.
+///
+/// The SDKs' own types become one in their adapters, so that the core needs to know none of them.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message} (json-rpc error {code})")]
+#[non_exhaustive]
+pub struct RpcError {
+    /// The code; negative in the ranges that JSON-RPC and MCP define.
+    pub code: i32,
+    /// One sentence for people.
+    pub message: String,
+    /// Whatever else the server says.
+    pub data: Option<Value>,
+}
+
+impl RpcError {
+    /// `-32602`: invalid parameters; also an unknown tool, and since MCP 2026-07-28 a missing
+    /// resource.
+    pub const INVALID_PARAMS: i32 = -32602;
+    /// `-32603`: an internal error.
+    pub const INTERNAL_ERROR: i32 = -32603;
+
+    /// An error of the three parts that JSON-RPC gives it.
+    #[must_use]
+    pub fn new(code: i32, message: impl Into<String>, data: Option<Value>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data,
+        }
+    }
+}

@@ -1,0 +1,40 @@
+use std::fmt;
+
+/// Why a failed call was not tried again, though waiting might have helped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stopped {
+    /// All attempts are used up.
+    Attempts,
+    /// It may have run, and nobody said that it may run twice.
+    MayHaveRun,
+    /// The next wait does not fit into the call's deadline, or the deadline has passed.
+    Deadline,
+    /// The server asked for a longer wait than anybody wants to wait here.
+    HintTooLong,
+    /// Too many of the last calls were repeats.
+    Budget,
+    /// The service below was not ready for another attempt.
+    NotReady,
+}
+
+impl Stopped {
+    /// The name, as a log line has it: `may_have_run`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Attempts => "attempts",
+            Self::MayHaveRun => "may_have_run",
+            Self::Deadline => "deadline",
+            Self::HintTooLong => "hint_too_long",
+            Self::Budget => "budget",
+            Self::NotReady => "not_ready",
+        }
+    }
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

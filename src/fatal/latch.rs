@@ -1,0 +1,65 @@
+use super::Fatal;
+use crate::failure::Failure;
+use std::sync::{Arc, OnceLock};
+use tokio::sync::Notify;
+
+/// Open until the first fatal failure, then shut for good.
+#[derive(Debug, Default)]
+pub(super) struct Latch {
+    cause: OnceLock<Failure>,
+    shut: Notify,
+}
+
+impl Latch {
+    /// The cause, once it is shut, for one more caller.
+    pub(super) fn cause(&self) -> Option<Failure> {
+        self.cause.get().map(Failure::again)
+    }
+
+    /// Shuts it. The first cause stays.
+    pub(super) fn shut(&self, cause: &Failure) {
+        if self.cause.set(cause.again()).is_ok() {
+            self.shut.notify_waiters();
+        }
+    }
+
+    async fn wait(&self) -> Failure {
+        loop {
+            // Registered before the look, so that no shutting falls between the two.
+            let shut = self.shut.notified();
+            if let Some(cause) = self.cause() {
+                return cause;
+            }
+            shut.await;
+        }
+    }
+}
+
+/// Watches for the end, and may bring it about.
+///
+/// Clones watch the same stack.
+#[derive(Clone, Debug)]
+pub struct FatalHandle {
+    pub(super) latch: Arc<Latch>,
+}
+
+impl FatalHandle {
+    /// Waits for the first fatal failure, and gives its cause; at once if it was before.
+    ///
+    /// Dropping the future changes nothing.
+    pub async fn wait(&self) -> Fatal {
+        self.latch.wait().await.into()
+    }
+
+    /// The cause, if the stack is shut.
+    #[must_use]
+    pub fn cause(&self) -> Option<Fatal> {
+        self.latch.cause().map(Fatal::from)
+    }
+
+    /// Shuts the stack: for what goes wrong outside any call, as in a task in the background.
+    pub fn shut(&self, cause: Fatal) {
+        let failure = Failure::from(&cause);
+        self.latch.shut(&failure.because(cause));
+    }
+}

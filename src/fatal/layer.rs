@@ -1,0 +1,39 @@
+use super::{FatalHandle, FatalStop, latch::Latch};
+use std::sync::Arc;
+use tower::Layer;
+
+/// Wraps services in [`FatalStop`].
+///
+/// All services of one layer, and their clones, shut together. See the [module page](super) for
+/// an example.
+#[derive(Clone, Debug, Default)]
+pub struct FatalLayer {
+    latch: Arc<Latch>,
+}
+
+impl FatalLayer {
+    /// Open, until the first fatal failure.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What to wait on for the end.
+    #[must_use]
+    pub fn handle(&self) -> FatalHandle {
+        FatalHandle {
+            latch: Arc::clone(&self.latch),
+        }
+    }
+}
+
+impl<S> Layer<S> for FatalLayer {
+    type Service = FatalStop<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        FatalStop {
+            inner,
+            latch: Arc::clone(&self.latch),
+        }
+    }
+}

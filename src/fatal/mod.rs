@@ -1,0 +1,50 @@
+//! What dooms every call stops the process: with a reason, an exit code, and at once.
+//!
+//! Two halves. [`startup`] has the checks before a server serves; each ends in a [`Fatal`], an
+//! error for `fn main() -> Result<(), Fatal>`. [`FatalLayer`] watches the calls afterwards: the
+//! first failure of [`Class::Fatal`](crate::Class::Fatal) shuts the stack, answers every later
+//! call with its cause, and wakes [`FatalHandle::wait`], so that `main` can end the server and
+//! return the reason.
+//!
+//! | | The caller of the first one | Later calls | The process |
+//! |---|---|---|---|
+//! | [`Class::Fatal`](crate::Class::Fatal) | gets the failure | get the cause; readiness is an error | ends, exit code 1, the reason on stderr |
+//! | any other failure | gets the failure | go on | goes on |
+//!
+//! # When to use it
+//!
+//! Outside [`retry`](crate::retry), so that nothing fatal is tried again; inside
+//! [`is_error`](crate::is_error), which leaves a fatal failure to the host.
+//!
+//! # Example
+//!
+//! ```no_run
+//! use mcp_resilience::fatal::{Fatal, FatalLayer, startup};
+//! # async fn serve(_: FatalLayer) {}
+//!
+//! fn main() -> Result<(), Fatal> {
+//!     let token = startup::env("BOOKSHOP_TOKEN")?;
+//!     # let _ = token;
+//!     let layer = FatalLayer::new();
+//!     let fatal = layer.handle();
+//!     let runtime = tokio::runtime::Builder::new_current_thread()
+//!         .build()
+//!         .map_err(|error| Fatal::new("cannot start the runtime").because(error))?;
+//!     runtime.spawn(async { serve(layer).await });
+//!     let cause = runtime.block_on(fatal.wait());
+//!     // tokio reads stdin on a thread that cannot be stopped: do not wait for it.
+//!     runtime.shutdown_background();
+//!     Err(cause)
+//! }
+//! ```
+
+mod error;
+mod future;
+mod latch;
+mod layer;
+mod service;
+pub mod startup;
+
+pub use self::{
+    error::Fatal, future::ResponseFuture, latch::FatalHandle, layer::FatalLayer, service::FatalStop,
+};

@@ -1,0 +1,147 @@
+//! Results without a flag that are failures all the same.
+//!
+//! [`envelope`] is what the layer does by itself; the others guess, and are for servers of which
+//! one knows that they forget the flag.
+//!
+//! ```
+//! use mcp_resilience::is_error::{IsErrorLayer, detect};
+//!
+//! let layer = IsErrorLayer::new()
+//!     .detect(detect::failure_in_text)
+//!     .detect(|result| result.texts().any(|text| text == "UNKNOWN"));
+//! # let _ = layer;
+//! ```
+
+use crate::{call::ToolResult, failure::Class};
+use serde_json::{Map, Value};
+use std::{fmt, sync::Arc};
+
+/// A text longer than this is not read as JSON.
+const SCAN_LIMIT: usize = 16 * 1024;
+
+/// What a detector sees of a result that has no flag.
+#[derive(Debug)]
+pub struct Unflagged<'a> {
+    structured: Option<&'a Value>,
+    texts: Vec<&'a str>,
+    is_empty: bool,
+}
+
+impl<'a> Unflagged<'a> {
+    /// The structured content.
+    #[must_use]
+    pub fn structured(&self) -> Option<&'a Value> {
+        self.structured
+    }
+
+    /// The text blocks.
+    pub fn texts(&self) -> impl Iterator<Item = &'a str> {
+        self.texts.iter().copied()
+    }
+
+    /// Whether there is nothing in it that a model could read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+}
+
+/// Structured content with a `code` that is one of the
+/// [table's](crate::failure#the-classes), and a text in `error` or `message`.
+#[must_use]
+pub fn envelope(result: &Unflagged<'_>) -> bool {
+    result.structured.is_some_and(is_envelope)
+}
+
+/// Nothing to read. Many tools that only do something answer so, and mean success.
+#[must_use]
+pub fn empty_content(result: &Unflagged<'_>) -> bool {
+    result.is_empty
+}
+
+/// A text that is a JSON object and calls itself a failure: an [`envelope`], `"success": false`,
+/// `"ok": false`, `"isError": true`, or `"status": "error"`.
+#[must_use]
+pub fn failure_in_text(result: &Unflagged<'_>) -> bool {
+    result.texts().any(|text| {
+        let is_candidate = text.len() <= SCAN_LIMIT && text.trim_start().starts_with('{');
+        is_candidate
+            && serde_json::from_str(text)
+                .is_ok_and(|json: Value| is_envelope(&json) || calls_itself_a_failure(&json))
+    })
+}
+
+fn is_envelope(value: &Value) -> bool {
+    let Value::Object(object) = value else {
+        return false;
+    };
+    let text = |key| object.get(key).and_then(Value::as_str);
+    let has_text = |key| text(key).is_some_and(|text| !text.trim().is_empty());
+    text("code").is_some_and(|code| Class::from_code(code).is_some())
+        && (has_text("error") || has_text("message"))
+}
+
+fn calls_itself_a_failure(value: &Value) -> bool {
+    let is = |object: &Map<String, Value>, key, expected: Value| object.get(key) == Some(&expected);
+    value.as_object().is_some_and(|object| {
+        is(object, "success", false.into())
+            || is(object, "ok", false.into())
+            || is(object, "isError", true.into())
+            || is(object, "status", "error".into())
+    })
+}
+
+type Detector = Arc<dyn Fn(&Unflagged<'_>) -> bool + Send + Sync>;
+
+/// The detectors of a layer, shared by its services.
+#[derive(Clone)]
+pub(super) struct Detectors {
+    sees_envelopes: bool,
+    more: Option<Arc<Vec<Detector>>>,
+}
+
+impl Detectors {
+    pub(super) fn none() -> Self {
+        Self {
+            sees_envelopes: false,
+            more: None,
+        }
+    }
+
+    pub(super) fn add(
+        &mut self,
+        is_failure: impl Fn(&Unflagged<'_>) -> bool + Send + Sync + 'static,
+    ) {
+        Arc::make_mut(self.more.get_or_insert_default()).push(Arc::new(is_failure));
+    }
+
+    pub(super) fn see_failure(&self, result: &impl ToolResult) -> bool {
+        (self.sees_envelopes && result.structured().is_some_and(is_envelope))
+            || self.more.as_ref().is_some_and(|more| {
+                let unflagged = Unflagged {
+                    structured: result.structured(),
+                    texts: result.texts().collect(),
+                    is_empty: result.is_empty(),
+                };
+                more.iter().any(|is_failure| is_failure(&unflagged))
+            })
+    }
+}
+
+impl Default for Detectors {
+    fn default() -> Self {
+        Self {
+            sees_envelopes: true,
+            more: None,
+        }
+    }
+}
+
+impl fmt::Debug for Detectors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Detectors")
+            .field("sees_envelopes", &self.sees_envelopes)
+            .field("more", &self.more.as_ref().map_or(0, |more| more.len()))
+            .finish()
+    }
+}

@@ -1,0 +1,127 @@
+use super::{detect::Detectors, envelope, protocol, text};
+use crate::{
+    call::{Flagged, Method, Target, ToolResult},
+    failure::{BoxError, Class, Failure},
+    ledger::{self, CallId},
+};
+use pin_project::pin_project;
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+/// Response future of [`IsError`](super::IsError).
+#[pin_project]
+pub struct ResponseFuture<F> {
+    #[pin]
+    answer: F,
+    target: Target,
+    detectors: Detectors,
+}
+
+impl<F> ResponseFuture<F> {
+    pub(super) fn new(answer: F, target: Target, detectors: Detectors) -> Self {
+        Self {
+            answer,
+            target,
+            detectors,
+        }
+    }
+}
+
+impl<F, R, E> Future for ResponseFuture<F>
+where
+    F: Future<Output = Result<R, E>>,
+    R: ToolResult,
+    E: Into<BoxError>,
+{
+    type Output = Result<R, Failure>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        Poll::Ready(match ready!(this.answer.poll(cx)) {
+            Ok(result) => Ok(see_through(result, this.target, this.detectors)),
+            Err(error) => flag(Failure::from_any(error), this.target),
+        })
+    }
+}
+
+impl<F> fmt::Debug for ResponseFuture<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseFuture").finish_non_exhaustive()
+    }
+}
+
+/// Flags a result that is a failure without a flag.
+fn see_through<R: ToolResult>(mut result: R, target: &Target, detectors: &Detectors) -> R {
+    if result.is_error()
+        || result.is_interim()
+        || target.method() != Method::CallTool
+        || !detectors.see_failure(&result)
+    {
+        return result;
+    }
+    result.flag();
+    if !ledger::note(|ledger| ledger.was_unflagged = true) {
+        tracing::warn!(
+            tool = target.name(),
+            "a result that is a failure had no flag, and was flagged"
+        );
+    }
+    result
+}
+
+/// Answers a failure with a flagged result, or leaves it to the host.
+fn flag<R: ToolResult>(mut failure: Failure, target: &Target) -> Result<R, Failure> {
+    if let Some(result) = failure.take_result::<R>() {
+        hand_over(failure);
+        return Ok(result);
+    }
+    let id = ledger::call_id();
+    if failure.class() == Class::Crash {
+        report_unless_logged(&failure, id);
+    }
+    let is_for_the_host = target.method() != Method::CallTool
+        || failure.rpc_error().is_some()
+        || matches!(
+            failure.class(),
+            Class::Protocol | Class::Cancelled | Class::Fatal
+        );
+    if !is_for_the_host && let Some(result) = R::from_failure(flagged(&failure, target, id)) {
+        hand_over(failure);
+        return Ok(result);
+    }
+    if failure.rpc_error().is_none() {
+        let error = protocol::error(&failure, target);
+        failure.set_rpc_error(error);
+    }
+    Err(failure)
+}
+
+fn flagged(failure: &Failure, target: &Target, id: CallId) -> Flagged {
+    let text = text::for_model(failure, target, id);
+    let envelope = envelope::of(failure, target);
+    let (structured, meta) = if target.hints().has_output_schema() {
+        (None, Some(envelope::as_meta(envelope)))
+    } else {
+        (Some(envelope), None)
+    };
+    Flagged {
+        text,
+        structured,
+        meta,
+    }
+}
+
+/// The result no longer shows what it was: the log gets the failure itself.
+fn hand_over(failure: Failure) {
+    ledger::note(|ledger| ledger.failure = Some(failure));
+}
+
+/// Where nobody keeps a log, the operator still has to learn what only the operator may know.
+fn report_unless_logged(failure: &Failure, id: CallId) {
+    if !ledger::note(|_| {}) {
+        tracing::error!(call_id = %id, error = %failure.chain(), "a tool failed unexpectedly");
+    }
+}

@@ -1,0 +1,89 @@
+//! The edge: every failure that a model can use becomes a result flagged `isError: true`.
+//!
+//! | The inner service answers | This layer answers |
+//! |---|---|
+//! | a result, flagged or not | the same, untouched |
+//! | an unflagged result whose structured content is unmistakably a failure | the same, flagged, and a warning in the log |
+//! | a failure that holds the tool's own flagged result | that result, untouched |
+//! | a failure that holds a JSON-RPC error | the failure: the host gets code, message and data as they were |
+//! | a failure of [`Protocol`](crate::Class::Protocol), [`Cancelled`](crate::Class::Cancelled) or [`Fatal`](crate::Class::Fatal) | the failure |
+//! | a [`Crash`](crate::Class::Crash) | flagged: `Error executing tool NAME (call ID)`, and nothing of the error; the log has it under that id |
+//! | any other failure | flagged: `Error executing tool NAME: MESSAGE`, and what to do |
+//!
+//! What to do is said only where it helps: how long to wait, which argument to correct, which tool
+//! to use instead, and for a call that may have run, to verify first.
+//!
+//! # The envelope
+//!
+//! A flagged result that is built here carries, for programs, `code`, `error`, `status`,
+//! `retryAfter` (whole seconds, rounded up), `retryable` and `attempts` in its structured content.
+//! For a tool that declares an `outputSchema` it goes into `_meta` instead, under
+//! [`META_KEY`](META_KEY): widespread clients check the structured content of errors against that schema too, and
+//! hide the error when it does not fit.
+//!
+//! # Resources and prompts
+//!
+//! Their results have no flag: a failure stays an error of the protocol. It gets one if it has
+//! none: a missing resource or invalid argument is `-32602` (with the URI in `data`), what was
+//! said deliberately is `-32603` with its message, anything else is `-32603` that names the URI
+//! or prompt and nothing more.
+//!
+//! # An unflagged failure
+//!
+//! On by default, and never repeated: structured content with a `code` of the
+//! [table](crate::failure#the-classes) and a text in `error` or `message`. A document that merely has an `error`
+//! key stays a success. [`IsErrorLayer::trust_unflagged`] turns it off,
+//! [`IsErrorLayer::detect`] adds detectors that guess more; [`detect`] has some.
+//!
+//! # When to use it
+//!
+//! Outside every layer that acts on failures, since those cannot see one that has become a
+//! result; inside [`call_log`](crate::call_log). Leave it out in a client that wants the typed
+//! [`Failure`](crate::Failure) itself.
+//!
+//! # Example
+//!
+//! ```
+//! use mcp_resilience::{Failure, is_error::IsErrorLayer};
+//! # use mcp_resilience::call::{Flagged, ToolCall, ToolResult};
+//! # struct Call(&'static str);
+//! # impl ToolCall for Call {
+//! #     fn name(&self) -> &str { self.0 }
+//! # }
+//! # struct Answer { is_error: bool, text: String }
+//! # impl ToolResult for Answer {
+//! #     fn is_error(&self) -> bool { self.is_error }
+//! #     fn flag(&mut self) { self.is_error = true }
+//! #     fn from_failure(flagged: Flagged) -> Option<Self> { Some(Answer { is_error: true, text: flagged.text }) }
+//! # }
+//! use std::time::Duration;
+//! use tower::{Service, ServiceBuilder, ServiceExt};
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Failure> {
+//!
+//! let mut tools = ServiceBuilder::new()
+//!     .layer(IsErrorLayer::new())
+//!     .service_fn(async |_: Call| {
+//!         Err::<Answer, _>(Failure::rate_limited(Some(Duration::from_secs(30))))
+//!     });
+//!
+//! let answer = tools.ready().await?.call(Call("search")).await?;
+//! assert!(answer.is_error);
+//! assert_eq!(
+//!     answer.text,
+//!     "Error executing tool search: too many calls. Wait 30 s before calling it again."
+//! );
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod detect;
+mod envelope;
+mod escape;
+mod future;
+mod layer;
+mod protocol;
+mod service;
+mod text;
+
+pub use self::{envelope::META_KEY, future::ResponseFuture, layer::IsErrorLayer, service::IsError};

@@ -1,0 +1,37 @@
+use super::{ResponseFuture, detect::Detectors};
+use crate::{
+    call::{Target, ToolCall, ToolResult},
+    failure::{BoxError, Failure},
+};
+use std::task::{Context, Poll};
+use tower::Service;
+
+/// Turns failures that a model can use into flagged results.
+///
+/// See the [module page](super).
+#[derive(Clone, Debug)]
+pub struct IsError<S> {
+    pub(super) inner: S,
+    pub(super) detectors: Detectors,
+}
+
+impl<S, Req> Service<Req> for IsError<S>
+where
+    S: Service<Req>,
+    S::Response: ToolResult,
+    S::Error: Into<BoxError>,
+    Req: ToolCall,
+{
+    type Response = S::Response;
+    type Error = Failure;
+    type Future = ResponseFuture<S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        self.inner.poll_ready(cx).map_err(Failure::from_any)
+    }
+
+    fn call(&mut self, call: Req) -> Self::Future {
+        let target = Target::of(&call);
+        ResponseFuture::new(self.inner.call(call), target, self.detectors.clone())
+    }
+}

@@ -1,0 +1,81 @@
+//! A connection that comes back: one for all clones, made anew when it is lost.
+//!
+//! Wraps a connector, which is a service that makes services (tower's
+//! [`MakeService`](tower::MakeService)): a dial that gives a connection. A failure of a class that
+//! [needs a new connection](crate::Class::needs_new_connection) retires the connection it came
+//! from; the failed call's own error goes up, for repeating it is
+//! [`retry`](crate::retry)'s business alone.
+//!
+//! | Event | What happens |
+//! |---|---|
+//! | a call, no connection yet | one dial, in a task of its own; every call waits for it |
+//! | a call fails as `Connection`, `Timeout` or `SessionLost` | its connection is retired: new calls get a new one |
+//! | calls still running on a retired connection | are left alone; it is released when the last is gone |
+//! | a late failure of a connection that was retired before | changes nothing |
+//! | a waiting call is dropped | strands nobody |
+//! | a dial fails, is too slow, or panics | the next one waits: full-jitter backoff; no dial once nobody waits |
+//! | the very first dial fails | [`Fatal`](crate::Class::Fatal), for good ([`retry_first_dial`](ReconnectLayer::retry_first_dial) for less) |
+//! | a dial fails for want of credentials, a binary, or a common protocol | that failure, for good: no dial would change it |
+//! | [`shutdown`](ReconnectHandle::shutdown), or the last clone is dropped | a dial in progress ends at once; waiting calls fail; no connection comes back |
+//!
+//! A new dial after a good connection starts at once. One is good once a call was answered on it,
+//! or it has lasted; until then every dial counts towards the backoff, so that a server that
+//! accepts and dies at once is not started a thousand times.
+//!
+//! A failed dial has sent nothing: the failure says [`NotSent`](crate::Delivery::NotSent), and any
+//! tool may be repeated.
+//!
+//! # Defaults
+//!
+//! | Setting | Default | Set by |
+//! |---|---|---|
+//! | longest dial | 10 s | [`dial_timeout`](ReconnectLayer::dial_timeout) |
+//! | longest that a call waits for a connection | 30 s | [`patience`](ReconnectLayer::patience) |
+//! | waits between dials | 1 s, doubled up to 30 s, full jitter, at least 10 ms | [`backoff`](ReconnectLayer::backoff), [`jitter`](ReconnectLayer::jitter) |
+//! | how long makes a connection good, unless it answered | 30 s | [`good_after`](ReconnectLayer::good_after) |
+//!
+//! # When to use it
+//!
+//! Between [`classify`](crate::classify) and the connections, and outside their timeout, which it
+//! has to see. A connection's errors are read as [`Failure::from`](crate::Failure) reads them: one
+//! whose errors say more to a rule than to their type is to be classified by its connector.
+//!
+//! # Example
+//!
+//! ```
+//! use mcp_resilience::{Failure, reconnect::ReconnectLayer};
+//! use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+//! use tower::{Layer, Service, ServiceExt, service_fn};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Failure> {
+//! static DIALS: AtomicU32 = AtomicU32::new(0);
+//! let connector = service_fn(async |_: ()| {
+//!     let number = DIALS.fetch_add(1, Relaxed) + 1;
+//!     let connection = service_fn(async move |_: &'static str| match number {
+//!         1 => Err(Failure::connection("reset by peer")),
+//!         _ => Ok(number),
+//!     });
+//!     Ok::<_, Failure>(connection)
+//! });
+//! let mut tools = ReconnectLayer::new(()).layer(connector);
+//!
+//! assert!(tools.ready().await?.call("reserve").await.is_err());
+//! assert_eq!(tools.ready().await?.call("reserve").await?, 2);
+//! # Ok(())
+//! # }
+//! ```
+
+mod dial;
+mod future;
+mod handle;
+mod layer;
+mod lease;
+mod service;
+mod settings;
+mod shared;
+mod state;
+
+pub use self::{
+    future::ResponseFuture, handle::ReconnectHandle, layer::ReconnectLayer, service::Reconnect,
+};

@@ -1,0 +1,83 @@
+use super::{ReconnectHandle, ResponseFuture, dial::Dial, settings::Settings, shared::Shared};
+use crate::failure::{BoxError, Failure};
+use std::{
+    fmt,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tower::Service;
+
+/// One connection for all clones, made anew when it is lost.
+///
+/// It is always ready, unless it has ended for good: each call waits for the connection, and for
+/// the connection's readiness, in its own future, so that a deadline outside covers both. See the
+/// [module page](super).
+pub struct Reconnect<C: Clone + Send + 'static> {
+    owner: Arc<Owner<C>>,
+}
+
+/// What the clones of the service and their calls hold, and the dialling task does not: with the
+/// last of them the connection ends.
+pub(super) struct Owner<C: Clone + Send + 'static> {
+    pub(super) shared: Arc<Shared<C>>,
+}
+
+impl<C: Clone + Send + 'static> Drop for Owner<C> {
+    fn drop(&mut self) {
+        self.shared.close();
+    }
+}
+
+impl<C: Clone + Send + 'static> Reconnect<C> {
+    pub(super) fn new(dial: Dial<C>, settings: Settings) -> Self {
+        let shared = Arc::new(Shared::new(dial, settings));
+        Self {
+            owner: Arc::new(Owner { shared }),
+        }
+    }
+
+    /// What to watch the connection with.
+    #[must_use]
+    pub fn handle(&self) -> ReconnectHandle<C> {
+        ReconnectHandle {
+            shared: Arc::clone(&self.owner.shared),
+        }
+    }
+}
+
+impl<C, Req> Service<Req> for Reconnect<C>
+where
+    C: Service<Req> + Clone + Send + 'static,
+    C::Error: Into<BoxError>,
+{
+    type Response = C::Response;
+    type Error = Failure;
+    type Future = ResponseFuture<C, Req>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        match self.owner.shared.end() {
+            Some(end) => Poll::Ready(Err(end)),
+            None => Poll::Ready(Ok(())),
+        }
+    }
+
+    fn call(&mut self, call: Req) -> Self::Future {
+        ResponseFuture::new(call, Arc::clone(&self.owner))
+    }
+}
+
+impl<C: Clone + Send + 'static> Clone for Reconnect<C> {
+    fn clone(&self) -> Self {
+        Self {
+            owner: Arc::clone(&self.owner),
+        }
+    }
+}
+
+impl<C: Clone + Send + 'static> fmt::Debug for Reconnect<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reconnect")
+            .field("shared", &self.owner.shared)
+            .finish()
+    }
+}

@@ -1,0 +1,124 @@
+//! Makes a call again, if it may run again and waiting may help.
+//!
+//! # The gate
+//!
+//! A call is repeated only if it provably did not run, or somebody who knows said that it may run
+//! twice:
+//!
+//! | The failure | Repeated |
+//! |---|---|
+//! | says `retryable: false`, or was given up before | never |
+//! | says `retryable: true`, or carries a code that the server documents as one to repeat | yes |
+//! | of a class that waiting does not help ([table](crate::failure)) | never |
+//! | and did not run ([`Delivery::NotSent`], [`Delivery::Refused`]) | yes |
+//! | and may have run, but the tool is read-only or idempotent, or [`repeat_ok`] says so | yes |
+//! | and may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
+//!
+//! # The wait
+//!
+//! | | wait before repeat `n` |
+//! |---|---|
+//! | without a hint | `U(0, min(cap, base · 2^(n-1)))` |
+//! | with a hint `R` | `R + U(0, max(R/2, min(cap, base · 2^(n-1))))` |
+//!
+//! A hint is a floor, and jitter only goes on top. Zero is no hint. A wait that does not fit into
+//! the deadline is not begun, nor one for a hint above [`max_retry_after`]: the failure goes up at
+//! once with the hint in it.
+//!
+//! # Defaults
+//!
+//! | Setting | Default | Set by |
+//! |---|---|---|
+//! | attempts, the first included | 3 | [`max_attempts`] |
+//! | waits | [`Backoff`](crate::backoff::Backoff): 1 s, doubled up to 30 s, full jitter | [`backoff`], [`waits`] |
+//! | deadline of the whole call: attempts, waits, readiness of later attempts | 55 s, since callers hang up at 60 s | [`deadline`] |
+//! | longest hint that is waited for | 5 min | [`max_retry_after`] |
+//! | budget: how many repeats, over all clones | 20 % of the calls that succeed, plus 1 per second, 10 at once | [`budget`] |
+//!
+//! # When to use it
+//!
+//! Outside [`classify`](crate::classify) and of whatever limits concurrency, so that nothing is
+//! held while it waits; inside [`is_error`](crate::is_error), for what became a result cannot be
+//! told from one. Twice in a stack does no harm: what the inner one gave up, the outer one leaves
+//! alone.
+//!
+//! # Cancellation
+//!
+//! Dropping the future stops everything at once, in an attempt as in a wait.
+//!
+//! # Example
+//!
+//! ```
+//! use mcp_resilience::{Failure, retry::RetryLayer};
+//! # use mcp_resilience::call::ToolCall;
+//! use std::{cell::Cell, time::Duration};
+//! use tower::{Service, ServiceBuilder, ServiceExt};
+//! # #[derive(Clone)]
+//! # struct Call;
+//! # impl ToolCall for Call {
+//! #     fn name(&self) -> &str { "quote_price" }
+//! # }
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Failure> {
+//!
+//! let is_busy = Cell::new(true);
+//! let mut tools = ServiceBuilder::new()
+//!     .layer(RetryLayer::new())
+//!     .service_fn(async |_: Call| match is_busy.replace(false) {
+//!         true => Err(Failure::rate_limited(Some(Duration::from_secs(2)))),
+//!         false => Ok("12.50"),
+//!     });
+//!
+//! let start = tokio::time::Instant::now();
+//! assert_eq!(tools.ready().await?.call(Call).await?, "12.50");
+//! assert!(start.elapsed() >= Duration::from_secs(2));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Other settings, and the user's own word on which tools may run twice:
+//!
+//! ```
+//! use mcp_resilience::{backoff::Backoff, retry::RetryLayer};
+//! use std::time::Duration;
+//!
+//! let retry = RetryLayer::builder()
+//!     .max_attempts(5)
+//!     .backoff(Backoff::new(Duration::from_millis(200), Duration::from_secs(5))?)
+//!     .deadline(Duration::from_secs(120))
+//!     .repeat_ok(|tool| match tool {
+//!         "send_reminder" => Some(true),
+//!         "get_or_create" => Some(false),
+//!         _ => None,
+//!     })
+//!     .build()?;
+//! # let _ = retry;
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Delivery::NotSent`]: crate::Delivery::NotSent
+//! [`Delivery::Refused`]: crate::Delivery::Refused
+//! [`Stopped::MayHaveRun`]: crate::failure::Stopped::MayHaveRun
+//! [`max_attempts`]: RetryBuilder::max_attempts
+//! [`backoff`]: RetryBuilder::backoff
+//! [`waits`]: RetryBuilder::waits
+//! [`deadline`]: RetryBuilder::deadline
+//! [`max_retry_after`]: RetryBuilder::max_retry_after
+//! [`budget`]: RetryBuilder::budget
+//! [`repeat_ok`]: RetryBuilder::repeat_ok
+
+mod budget;
+mod builder;
+mod decide;
+mod future;
+mod layer;
+mod policy;
+mod progress;
+mod service;
+
+pub use self::{
+    builder::{InvalidRetry, RetryBuilder},
+    future::ResponseFuture,
+    layer::RetryLayer,
+    service::Retry,
+};

@@ -1,0 +1,84 @@
+use super::budget::SharedBudget;
+use crate::{
+    backoff::{Backoff, Jitter},
+    call::ToolCall,
+};
+use std::{fmt, sync::Arc, time::Duration};
+
+/// What a layer was told, shared by all its services and futures.
+#[derive(Clone, Debug)]
+pub(super) struct Policy {
+    pub(super) max_attempts: u32,
+    pub(super) waits: Waits,
+    pub(super) jitter: Jitter,
+    pub(super) deadline: Option<Duration>,
+    pub(super) max_retry_after: Duration,
+    pub(super) budget: Option<SharedBudget>,
+    pub(super) trust_hints: bool,
+    pub(super) repeat_ok: RepeatOk,
+}
+
+impl Policy {
+    /// Whether a call may run twice, as far as anybody said.
+    pub(super) fn word_on(&self, call: &impl ToolCall) -> Word {
+        let users = self.repeat_ok.0.as_ref().and_then(|ask| ask(call.name()));
+        match users {
+            Some(true) => Word::MayRunTwice,
+            Some(false) => Word::NeverTwice,
+            None if self.trust_hints && call.hints().may_repeat() => Word::MayRunTwice,
+            None => Word::Unsaid,
+        }
+    }
+}
+
+/// What somebody who knows said of running a call twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    MayRunTwice,
+    Unsaid,
+    NeverTwice,
+}
+
+/// Where the waits of one call come from.
+#[derive(Clone)]
+pub(super) enum Waits {
+    /// Ceilings, below which a wait is drawn.
+    Ceilings(Backoff),
+    /// Waits as they are.
+    Own(Arc<dyn Fn() -> OwnWaits + Send + Sync>),
+}
+
+pub(super) type OwnWaits = Box<dyn Iterator<Item = Duration> + Send>;
+
+impl Waits {
+    pub(super) fn start(&self) -> OwnWaits {
+        match self {
+            Self::Ceilings(backoff) => Box::new(backoff.ceilings()),
+            Self::Own(make) => make(),
+        }
+    }
+}
+
+impl fmt::Debug for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ceilings(backoff) => backoff.fmt(f),
+            Self::Own(_) => f.write_str("Own(..)"),
+        }
+    }
+}
+
+/// The user's own word on tools, by name.
+#[derive(Clone, Default)]
+pub(super) struct RepeatOk(pub(super) Option<Arc<AskUser>>);
+
+pub(super) type AskUser = dyn Fn(&str) -> Option<bool> + Send + Sync;
+
+impl fmt::Debug for RepeatOk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Some(_) => "RepeatOk(..)",
+            None => "None",
+        })
+    }
+}

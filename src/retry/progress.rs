@@ -1,0 +1,147 @@
+use super::{
+    decide::{self, Verdict},
+    policy::{OwnWaits, Policy, Word},
+};
+use crate::{
+    failure::{Failure, Stopped},
+    ledger::{self, Retried},
+};
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::time::Instant;
+use tower::Service;
+
+/// How far one call has come: its attempts and waits so far, and what a further attempt needs.
+pub(super) struct Progress<S, Req> {
+    policy: Arc<Policy>,
+    word: Word,
+    // Gone once the last permitted attempt is made: that one moves the call.
+    again: Option<(Req, S)>,
+    begun: Instant,
+    attempt: u32,
+    waits: Vec<Duration>,
+    source: Option<OwnWaits>,
+}
+
+impl<S, Req> Progress<S, Req> {
+    /// A call at its first attempt.
+    pub(super) fn new(policy: Arc<Policy>, word: Word, again: Option<(Req, S)>) -> Self {
+        Self {
+            policy,
+            word,
+            again,
+            begun: Instant::now(),
+            attempt: 1,
+            waits: Vec::new(),
+            source: None,
+        }
+    }
+
+    pub(super) fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    pub(super) fn begun(&self) -> Instant {
+        self.begun
+    }
+
+    pub(super) fn succeed(&self) {
+        if let Some(budget) = &self.policy.budget {
+            budget.deposit();
+        }
+    }
+
+    /// The wait before the next attempt; or that there is none, and if waiting might have helped,
+    /// why.
+    pub(super) fn next_wait(&mut self, failure: &Failure) -> Result<Duration, Option<Stopped>> {
+        match decide::verdict(failure, self.word) {
+            Verdict::Repeat => {}
+            Verdict::Final => return Err(None),
+            Verdict::MayHaveRun => return Err(Some(Stopped::MayHaveRun)),
+        }
+        if self.again.is_none() {
+            return Err(Some(Stopped::Attempts));
+        }
+        let source = self.source.get_or_insert_with(|| self.policy.waits.start());
+        let ceiling = source.next().ok_or(Stopped::Attempts)?;
+        let room = self
+            .policy
+            .deadline
+            .map(|deadline| deadline.saturating_sub(self.begun.elapsed()));
+        let wait = decide::wait(failure.retry_after(), ceiling, room, &self.policy)?;
+        // Last, so that only what is sent is paid for.
+        if self
+            .policy
+            .budget
+            .as_ref()
+            .is_some_and(|budget| !budget.withdraw())
+        {
+            return Err(Some(Stopped::Budget));
+        }
+        self.note(failure, wait);
+        Ok(wait)
+    }
+
+    fn note(&mut self, failure: &Failure, wait: Duration) {
+        tracing::debug!(
+            attempt = self.attempt,
+            class = failure.class().as_str(),
+            wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            error = %failure.chain(),
+            "attempt failed and will be repeated"
+        );
+        self.waits.push(wait);
+        ledger::note(|ledger| {
+            ledger.retries.push(Retried {
+                class: failure.class(),
+                code: failure.code().cloned(),
+                wait,
+                since: Instant::now(),
+            });
+        });
+    }
+
+    /// Signs a failure that is final.
+    pub(super) fn give_up(&mut self, mut failure: Failure, stopped: Option<Stopped>) -> Failure {
+        if let Some(stopped) = stopped {
+            failure.set_stopped(stopped);
+        }
+        // A stack further in may have made more than this one's single attempt.
+        if self.attempt > 1 {
+            failure.set_attempts(self.attempt, std::mem::take(&mut self.waits));
+        }
+        failure
+    }
+}
+
+impl<S, Req> Progress<S, Req>
+where
+    S: Service<Req>,
+    Req: Clone,
+{
+    pub(super) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.kept().1.poll_ready(cx)
+    }
+
+    /// Makes the next attempt, on the instance that was made ready for it.
+    pub(super) fn repeat(&mut self) -> S::Future {
+        self.attempt += 1;
+        ledger::note(|ledger| ledger.attempts = self.attempt);
+        if self.attempt < self.policy.max_attempts {
+            let (call, service) = self.kept();
+            let call = call.clone();
+            return service.call(call);
+        }
+        let (call, mut service) = self.again.take().expect(KEPT);
+        service.call(call)
+    }
+
+    fn kept(&mut self) -> &mut (Req, S) {
+        self.again.as_mut().expect(KEPT)
+    }
+}
+
+const KEPT: &str = "a wait is begun only while there is a call left to repeat";

@@ -1,0 +1,43 @@
+use super::{ResponseFuture, policy::Policy, progress::Progress};
+use crate::{
+    call::ToolCall,
+    failure::{BoxError, Failure},
+};
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tower::Service;
+
+/// Makes a call again, if it may run again and waiting may help.
+///
+/// See the [module page](super).
+#[derive(Clone, Debug)]
+pub struct Retry<S> {
+    pub(super) inner: S,
+    pub(super) policy: Arc<Policy>,
+}
+
+impl<S, Req> Service<Req> for Retry<S>
+where
+    S: Service<Req> + Clone,
+    S::Error: Into<BoxError>,
+    Req: ToolCall + Clone,
+{
+    type Response = S::Response;
+    type Error = Failure;
+    type Future = ResponseFuture<S, Req>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        self.inner.poll_ready(cx).map_err(Failure::from_any)
+    }
+
+    fn call(&mut self, call: Req) -> Self::Future {
+        let word = self.policy.word_on(&call);
+        // The instance that was made ready takes the first attempt. The clone is not ready: the
+        // future readies it before every further one.
+        let again = (self.policy.max_attempts > 1).then(|| (call.clone(), self.inner.clone()));
+        let progress = Progress::new(Arc::clone(&self.policy), word, again);
+        ResponseFuture::new(self.inner.call(call), progress)
+    }
+}

@@ -1,0 +1,146 @@
+//! [`Resilient`] as a handler: three methods through the stack, all others straight on.
+#![expect(
+    deprecated,
+    reason = "what MCP has deprecated is forwarded as long as rmcp has it"
+)]
+
+use super::{Resilient, ServerAnswer, ServerCall, ServerRequest};
+use crate::failure::BoxError;
+use ::rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
+        CompleteRequestParams, CompleteResult, CustomNotification, CustomRequest, CustomResult,
+        DiscoverResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
+        GetSkillResult, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult,
+        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
+        ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams,
+        ReadResourceResponse, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
+        SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+    },
+    service::{MaybeSendFuture, NotificationContext, RequestContext, SubscriptionContext},
+};
+use std::borrow::Cow;
+use tower::Service;
+
+type Context = RequestContext<RoleServer>;
+type Notified = NotificationContext<RoleServer>;
+type Page = Option<PaginatedRequestParams>;
+
+/// The stack answers each kind of request with its own kind of answer, unless a layer in it makes
+/// up one of another kind.
+fn wrong_kind() -> ErrorData {
+    ErrorData::internal_error("the stack answered with a result of another method", None)
+}
+
+macro_rules! forward {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {$(
+        fn $name(
+            &self,
+            $($argument: $type),*
+        ) -> impl Future<Output = $output> + MaybeSendFuture + '_ {
+            self.handler.$name($($argument),*)
+        }
+    )*};
+}
+
+// A method of a later rmcp that is not forwarded would silently be rmcp's default.
+#[deny(clippy::missing_trait_methods)]
+impl<H, S> ServerHandler for Resilient<H, S>
+where
+    H: ServerHandler,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
+    S::Error: Into<BoxError> + Send,
+    S::Future: Send,
+{
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tool = self.handler.get_tool(&request.name);
+        let request = ServerRequest::Tool(request);
+        match self.dispatch(request, tool.as_ref(), context).await? {
+            ServerAnswer::Tool(response) => Ok(response),
+            _ => Err(wrong_kind()),
+        }
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let request = ServerRequest::Resource(request);
+        match self.dispatch(request, None, context).await? {
+            ServerAnswer::Resource(response) => Ok(response),
+            _ => Err(wrong_kind()),
+        }
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let request = ServerRequest::Prompt(request);
+        match self.dispatch(request, None, context).await? {
+            ServerAnswer::Prompt(response) => Ok(response),
+            _ => Err(wrong_kind()),
+        }
+    }
+
+    fn get_info(&self) -> ServerConfig {
+        self.handler.get_info()
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.handler.get_tool(name)
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        self.handler.supported_protocol_versions()
+    }
+
+    fn negotiate_initialize(
+        &self,
+        request: &InitializeRequestParams,
+    ) -> Result<InitializeResult, ErrorData> {
+        self.handler.negotiate_initialize(request)
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        self.handler.accepted_subscription_filter(requested)
+    }
+
+    forward! {
+        ping(context: Context) -> Result<(), ErrorData>;
+        initialize(request: InitializeRequestParams, context: Context) -> Result<InitializeResult, ErrorData>;
+        discover(context: Context) -> Result<DiscoverResult, ErrorData>;
+        complete(request: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData>;
+        set_level(request: SetLevelRequestParams, context: Context) -> Result<(), ErrorData>;
+        list_prompts(request: Page, context: Context) -> Result<ListPromptsResult, ErrorData>;
+        list_resources(request: Page, context: Context) -> Result<ListResourcesResult, ErrorData>;
+        list_resource_templates(request: Page, context: Context) -> Result<ListResourceTemplatesResult, ErrorData>;
+        list_tools(request: Page, context: Context) -> Result<ListToolsResult, ErrorData>;
+        listen(context: SubscriptionContext) -> Result<(), ErrorData>;
+        subscribe(request: SubscribeRequestParams, context: Context) -> Result<(), ErrorData>;
+        unsubscribe(request: UnsubscribeRequestParams, context: Context) -> Result<(), ErrorData>;
+        on_custom_request(request: CustomRequest, context: Context) -> Result<CustomResult, ErrorData>;
+        on_cancelled(notification: CancelledNotificationParam, context: Notified) -> ();
+        on_progress(notification: ProgressNotificationParam, context: Notified) -> ();
+        on_initialized(context: Notified) -> ();
+        on_roots_list_changed(context: Notified) -> ();
+        on_custom_notification(notification: CustomNotification, context: Notified) -> ();
+        get_task(request: GetTaskParams, context: Context) -> Result<GetTaskResult, ErrorData>;
+        update_task(request: UpdateTaskParams, context: Context) -> Result<(), ErrorData>;
+        cancel_task(request: CancelTaskParams, context: Context) -> Result<(), ErrorData>;
+        list_skills(request: Page, context: Context) -> Result<ListSkillsResult, ErrorData>;
+        get_skill(request: GetSkillRequestParams, context: Context) -> Result<GetSkillResult, ErrorData>;
+        read_resource_directory(request: ReadResourceDirectoryRequestParams, context: Context) -> Result<ReadResourceDirectoryResult, ErrorData>;
+    }
+}

@@ -1,0 +1,92 @@
+//! The adapter for [rmcp](https://docs.rs/rmcp), the official Rust SDK.
+//!
+//! [`Resilient`] wraps any [`ServerHandler`](::rmcp::ServerHandler) and is one: over stdio, over
+//! `StreamableHttpService`, over whatever rmcp serves. Tool calls, resource reads and prompts go
+//! through one stack; every other method goes to the handler as it is.
+//!
+//! ```no_run
+//! use mcp_resilience::{fatal::Fatal, rmcp::Resilient};
+//! use rmcp::{ServerHandler, transport::async_rw::AsyncRwTransport};
+//!
+//! struct Bookshop;
+//! impl ServerHandler for Bookshop {}
+//!
+//! #[tokio::main]
+//! async fn main() {
+//!     let stdio = (tokio::io::stdin(), tokio::io::stdout());
+//!     if let Err(fatal) = Resilient::new(Bookshop).run(stdio).await {
+//!         fatal.exit();
+//!     }
+//! }
+//! ```
+//!
+//! # How a handler fails
+//!
+//! | The handler | The client gets |
+//! |---|---|
+//! | returns `Err(Failure)`, from a `#[tool]` function or by `?` into [`ErrorData`] | as the [class](crate::failure) says: flagged, or a JSON-RPC error |
+//! | returns `Err(ErrorData)` | that JSON-RPC error, as it is |
+//! | returns a result flagged by itself | that result, as it is |
+//! | returns any other error, through [`AnyError`] | a crash: flagged, its text stays in the log |
+//! | panics | the same (without this wrapper: no answer, ever) |
+//! | answers `InputRequired` or `Task` | that answer, as it is |
+//!
+//! ```
+//! use mcp_resilience::{Failure, rmcp::AnyError};
+//!
+//! // A `#[tool]` function may return either.
+//! fn get_author(title: &str) -> Result<String, Failure> {
+//!     Err(Failure::tool(format!("No book titled {title:?} in the catalog.")))
+//! }
+//! fn read_prices(path: &str) -> Result<String, AnyError> {
+//!     Ok(std::fs::read_to_string(path)?)
+//! }
+//! # let _ = (get_author, read_prices);
+//! ```
+//!
+//! # Hints
+//!
+//! Annotations and `outputSchema` come from [`ServerHandler::get_tool`](::rmcp::ServerHandler::get_tool),
+//! which `#[tool_handler]` implements. Reading a resource or a prompt may be repeated. A call that carries
+//! `inputResponses` or `requestState` may not, whatever its tool: the state may be used up.
+//!
+//! # Over HTTP
+//!
+//! `StreamableHttpService` asks its factory for a handler per session, or per request. Make the
+//! wrapper once and clone it there: its clones share the handler, the budget, the log and the end.
+//!
+//! # Cancellation
+//!
+//! When the client cancels a request, or leaves, the call is dropped, in an attempt as in a wait,
+//! and its line says `cancelled`. A handler sees that, and the end of an attempt that took too
+//! long, as a future that is dropped; the request's token is cancelled for what it may have
+//! spawned. The handler's future itself runs in rmcp's own task.
+//!
+//! # Not supported
+//!
+//! rmcp's feature `local`, under which a handler's futures may not be `Send`.
+//!
+//! [`ErrorData`]: ::rmcp::ErrorData
+
+mod answer;
+mod any_error;
+mod attempt;
+mod error_data;
+mod forward;
+mod handler;
+mod model;
+mod readied;
+mod request;
+mod resilient;
+mod run;
+mod thrown;
+
+pub use self::{
+    answer::ServerAnswer,
+    any_error::AnyError,
+    attempt::Attempt,
+    handler::HandlerService,
+    readied::Readied,
+    request::{ServerCall, ServerRequest},
+    resilient::{PresetStack, Resilient},
+};

@@ -1,0 +1,180 @@
+//! What the layers see of rmcp's own types.
+
+use crate::call::{Arguments, Flagged, Method, ToolCall, ToolResult};
+use ::rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, JsonObject, MetaObject, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, RequestMetaObject,
+};
+use serde_json::Value;
+
+impl ToolCall for CallToolRequestParams {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn arguments(&self) -> Option<Arguments<'_>> {
+        self.arguments.as_ref().map(Arguments::from)
+    }
+
+    fn meta(&self) -> Option<&JsonObject> {
+        self.meta.as_ref().map(object)
+    }
+}
+
+impl ToolCall for ReadResourceRequestParams {
+    fn method(&self) -> Method {
+        Method::ReadResource
+    }
+
+    fn name(&self) -> &str {
+        &self.uri
+    }
+
+    fn meta(&self) -> Option<&JsonObject> {
+        self.meta.as_ref().map(object)
+    }
+}
+
+impl ToolCall for GetPromptRequestParams {
+    fn method(&self) -> Method {
+        Method::GetPrompt
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn arguments(&self) -> Option<Arguments<'_>> {
+        self.arguments.as_ref().map(Arguments::from)
+    }
+
+    fn meta(&self) -> Option<&JsonObject> {
+        self.meta.as_ref().map(object)
+    }
+}
+
+pub(super) fn object(meta: &RequestMetaObject) -> &JsonObject {
+    &meta.0.0
+}
+
+impl ToolResult for CallToolResult {
+    fn is_error(&self) -> bool {
+        self.is_error == Some(true)
+    }
+
+    fn is_interim(&self) -> bool {
+        self.result_type
+            .as_ref()
+            .is_some_and(|kind| !kind.is_complete())
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let texts = self.content.iter().filter_map(ContentBlock::as_text);
+        texts.map(|text| text.text.as_str())
+    }
+
+    fn structured(&self) -> Option<&Value> {
+        self.structured_content.as_ref()
+    }
+
+    fn meta(&self) -> Option<&JsonObject> {
+        self.meta.as_ref().map(|meta| &meta.0)
+    }
+
+    fn is_empty(&self) -> bool {
+        let is_blank = |block: &ContentBlock| {
+            block
+                .as_text()
+                .is_some_and(|text| text.text.trim().is_empty())
+        };
+        self.structured_content.is_none() && self.content.iter().all(is_blank)
+    }
+
+    fn flag(&mut self) {
+        self.is_error = Some(true);
+    }
+
+    fn from_failure(flagged: Flagged) -> Option<Self> {
+        let mut result = Self::error(vec![ContentBlock::text(flagged.text)]);
+        result.structured_content = flagged.structured;
+        result.meta = flagged.meta.map(MetaObject);
+        Some(result)
+    }
+}
+
+impl ToolResult for CallToolResponse {
+    fn is_error(&self) -> bool {
+        complete(self).is_some_and(ToolResult::is_error)
+    }
+
+    fn is_interim(&self) -> bool {
+        complete(self).is_none_or(ToolResult::is_interim)
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        complete(self).into_iter().flat_map(ToolResult::texts)
+    }
+
+    fn structured(&self) -> Option<&Value> {
+        complete(self).and_then(ToolResult::structured)
+    }
+
+    fn meta(&self) -> Option<&JsonObject> {
+        complete(self).and_then(ToolResult::meta)
+    }
+
+    fn is_empty(&self) -> bool {
+        complete(self).is_some_and(ToolResult::is_empty)
+    }
+
+    fn flag(&mut self) {
+        if let Self::Complete(result) = self {
+            result.flag();
+        }
+    }
+
+    fn from_failure(flagged: Flagged) -> Option<Self> {
+        CallToolResult::from_failure(flagged).map(Self::Complete)
+    }
+}
+
+fn complete(response: &CallToolResponse) -> Option<&CallToolResult> {
+    match response {
+        CallToolResponse::Complete(result) => Some(result),
+        _ => None,
+    }
+}
+
+/// Resources and prompts have no flag, and nothing in them is a failure.
+macro_rules! unflagged {
+    ($($type:ty, $is_interim:expr;)*) => {$(
+        impl ToolResult for $type {
+            fn is_error(&self) -> bool {
+                false
+            }
+
+            fn is_interim(&self) -> bool {
+                let is_interim: fn(&$type) -> bool = $is_interim;
+                is_interim(self)
+            }
+
+            fn is_empty(&self) -> bool {
+                false
+            }
+
+            fn flag(&mut self) {}
+
+            fn from_failure(_: Flagged) -> Option<Self> {
+                None
+            }
+        }
+    )*};
+}
+
+unflagged! {
+    ReadResourceResult, |_| false;
+    GetPromptResult, |_| false;
+    ReadResourceResponse, |response| !matches!(response, ReadResourceResponse::Complete(_));
+    GetPromptResponse, |response| !matches!(response, GetPromptResponse::Complete(_));
+}
