@@ -1,0 +1,18 @@
+//! The core, seen from outside: no SDK, paused time, exact durations.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a step that fails must fail the test that takes it"
+)]
+
+mod backoff;
+mod call_log;
+mod classify;
+mod contract;
+mod failure;
+mod fatal;
+mod is_error;
+mod preset;
+mod reconnect;
+mod retry;
+mod retry_after;
+mod support;

@@ -1,0 +1,106 @@
+//! The whole stack, in the preset's order.
+
+use crate::support::{Answer, Call, Lines, Script, Strict};
+use mcp_resilience::backoff::{Backoff, Jitter};
+use mcp_resilience::{
+    Failure, ResilienceLayer, call_log::CallLogLayer, preset::InvalidResilience, retry::RetryLayer,
+};
+use serde_json::json;
+use std::time::Duration;
+use tower::{Layer, ServiceExt};
+
+fn preset(lines: &Lines) -> ResilienceLayer {
+    let backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(1)).unwrap();
+    let retry = RetryLayer::builder()
+        .backoff(backoff)
+        .jitter(Jitter::none())
+        .build()
+        .unwrap();
+    ResilienceLayer::builder()
+        .log(CallLogLayer::new(lines.clone()))
+        .retry(retry)
+        .attempt_timeout(Duration::from_secs(5))
+        .build()
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_coded_refusal_is_waited_out_and_the_line_tells_of_it() {
+    let lines = Lines::default();
+    let refusal = Answer::envelope(json!({
+        "service": "single", "code": "rate_limited", "error": "slow down", "retryAfter": 2,
+    }));
+    let tool = Script::new([Ok(refusal), Ok(Answer::ok("12.50"))]);
+    let stack = preset(&lines).layer(Strict::new(tool.clone()));
+
+    let answer = stack.oneshot(Call::tool("quote_price")).await.unwrap();
+
+    assert_eq!(answer, Answer::ok("12.50"));
+    assert_eq!(tool.calls(), [Duration::ZERO, Duration::from_secs(2)]);
+    let line = lines.only();
+    assert_eq!(line["outcome"], "success");
+    assert_eq!(line["level"], "WARN");
+    assert_eq!(line["retried"], true);
+    assert_eq!(line["attempts"], 2);
+    assert_eq!(line["latency_ms"], 2000);
+    assert_eq!(line["waited_ms"], 2000);
+    assert_eq!(
+        line["retries"],
+        json!([{"class": "rate_limited", "code": "rate_limited", "wait_ms": 2000}])
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_shows_the_model_an_id_and_the_log_the_chain_under_it() {
+    let lines = Lines::default();
+    let error = std::io::Error::other("cannot open /srv/x with password hunter2");
+    let tool = Script::new([Err(error.into())]);
+    let stack = preset(&lines).layer(Strict::new(tool));
+
+    let answer = stack.oneshot(Call::read_only("get_author")).await.unwrap();
+
+    let line = lines.only();
+    let id = line["call_id"].as_str().unwrap();
+    assert!(answer.is_error);
+    assert_eq!(
+        answer.text(),
+        format!("Error executing tool get_author (call {id})")
+    );
+    assert_eq!(line["level"], "ERROR");
+    assert_eq!(line["class"], "crash");
+    assert_eq!(
+        line["error"],
+        "failed unexpectedly: cannot open /srv/x with password hunter2"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fatal_failure_ends_the_stack_and_wakes_who_waits_for_it() {
+    let lines = Lines::default();
+    let preset = preset(&lines);
+    let ended = tokio::spawn({
+        let handle = preset.fatal_handle();
+        async move { handle.wait().await.to_string() }
+    });
+    let tool = Script::new([Err(Failure::fatal("the shelf is gone").into())]);
+    let mut stack = preset.layer(Strict::new(tool));
+
+    let failure = stack.ready().await.unwrap();
+    let failure = tower::Service::call(failure, Call::tool("shelve"))
+        .await
+        .unwrap_err();
+
+    assert_eq!(failure.to_string(), "the shelf is gone");
+    assert_eq!(failure.rpc_error().unwrap().code, -32603);
+    assert_eq!(ended.await.unwrap(), "the shelf is gone");
+    assert!(stack.ready().await.is_err(), "not ready any more");
+    assert_eq!(lines.only()["level"], "ERROR");
+}
+
+#[test]
+fn an_attempt_without_any_time_is_refused_when_built() {
+    let refused = ResilienceLayer::builder()
+        .attempt_timeout(Duration::ZERO)
+        .build();
+    assert_eq!(refused.unwrap_err(), InvalidResilience::ZeroAttemptTimeout);
+}

@@ -1,0 +1,1 @@
+//! The adapter for rmcp, over real clients, real child processes and real sockets.
