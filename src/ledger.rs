@@ -11,15 +11,18 @@
 //! own, whose retries are not this call's.
 
 use crate::failure::{Class, Code, Failure};
-use std::{cell::RefCell, fmt, time::Duration};
+use std::{cell::RefCell, fmt, pin::Pin, time::Duration};
 use tokio::{task::futures::TaskLocalFuture, time::Instant};
 
 tokio::task_local! {
-    static LEDGER: RefCell<Option<Ledger>>;
+    static LEDGER: Slot;
 }
 
+// Boxed, since it is moved in and out at every poll.
+type Slot = RefCell<Option<Box<Ledger>>>;
+
 /// A future that keeps a ledger for all that is polled inside it.
-pub(crate) type Kept<F> = TaskLocalFuture<RefCell<Option<Ledger>>, F>;
+pub(crate) type Kept<F> = TaskLocalFuture<Slot, F>;
 
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -71,7 +74,12 @@ impl Ledger {
 
     /// Polls `future` with this ledger open.
     pub(crate) fn keep<F: Future>(self, future: F) -> Kept<F> {
-        LEDGER.scope(RefCell::new(Some(self)), future)
+        LEDGER.scope(RefCell::new(Some(Box::new(self))), future)
+    }
+
+    /// Takes the ledger out of a future that is not polled any more.
+    pub(crate) fn take<F>(kept: Pin<&mut Kept<F>>) -> Option<Self> {
+        kept.take_value()?.into_inner().map(|ledger| *ledger)
     }
 }
 
@@ -97,5 +105,9 @@ pub(crate) fn call_id() -> CallId {
 
 /// Runs `below` where nothing can be noted.
 pub(crate) fn closed<T>(below: impl FnOnce() -> T) -> T {
-    LEDGER.sync_scope(RefCell::new(None), below)
+    if note(|_| {}) {
+        LEDGER.sync_scope(Slot::default(), below)
+    } else {
+        below()
+    }
 }

@@ -1,4 +1,56 @@
-//! Resilience middleware for MCP tool services.
+//! Resilience middleware for MCP tool services: tower layers around any service of tool calls.
+//!
+//! Every call comes back as exactly one of three things: a result, a result flagged
+//! `isError: true` that a model can act on, or a protocol error for the host. It leaves one log
+//! line. It runs once, unless it provably did not run or somebody who knows said that it may run
+//! twice; and never earlier than the server asked.
+//!
+//! ```text
+//! CallLog      opens an entry; closes it with the outcome, also when the call is dropped
+//! IsError      a failure becomes a flagged result; the tool's own result comes back untouched
+//! FatalStop    shut? answers with the cause · a fatal failure passing up shuts it
+//! Retry        may it repeat, does the wait fit? then wait, make ready, and again
+//! Classify     the border: below, anyone's errors and flagged results; above, only `Failure`
+//! Reconnect    a lost connection is replaced; calls on the old one end by themselves
+//! Timeout      tower's own
+//! tool service, or transport
+//! ```
+//!
+//! # Where to start
+//!
+//! | You have | Use |
+//! |---|---|
+//! | a server on rmcp | [`rmcp::Resilient`]: one line |
+//! | a tower service of tool calls | [`ResilienceLayer`], or its layers by [`ServiceBuilder`](tower::ServiceBuilder) |
+//! | a connector to a server | [`ResilienceLayer::connect`] |
+//! | a tool that has to say how it failed | [`Failure`] |
+//! | a process that must not limp on | [`fatal::startup`], [`fatal::Fatal`] |
+//!
+//! # The rooms
+//!
+//! | Module | Holds |
+//! |---|---|
+//! | [`call`] | what a layer knows of a request and a result |
+//! | [`failure`] | the one error, its classes, and what each means |
+//! | [`classify`] | how errors get their class |
+//! | [`retry`], [`backoff`] | when a call is made again, and after which wait |
+//! | [`reconnect`] | when a connection is made again |
+//! | [`is_error`] | what a model and a host read |
+//! | [`fatal`] | what ends the process |
+//! | [`call_log`] | what an operator reads |
+//! | [`preset`] | all of it, in order |
+//! | `rmcp` | the adapter for rmcp (feature `rmcp`, on by default) |
+//!
+//! Every layer takes a service with any error that tower takes and gives [`Failure`]; so they
+//! compose in any order, and with any other layer. The recommended order, and why, is on the page
+//! of [`preset`].
+#![cfg_attr(
+    not(feature = "rmcp"),
+    allow(
+        rustdoc::broken_intra_doc_links,
+        reason = "the pages name the adapter, which this build leaves out"
+    )
+)]
 
 pub mod backoff;
 pub mod call;
@@ -18,3 +70,7 @@ pub use self::{
     failure::{Class, Delivery, Failure},
     preset::ResilienceLayer,
 };
+
+#[cfg(all(doctest, feature = "rmcp"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

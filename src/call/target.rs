@@ -2,7 +2,7 @@ use super::{Hints, Method, ToolCall};
 use arrayvec::ArrayString;
 
 /// How much of a name is held in place. Longer ones cost an allocation.
-const IN_PLACE: usize = 64;
+const IN_PLACE: usize = 48;
 
 /// Where a call went, for who has to name it after the call itself is gone.
 #[derive(Clone, Debug)]

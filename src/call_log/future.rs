@@ -21,9 +21,9 @@ use tracing::Span;
 pub struct ResponseFuture<F> {
     #[pin]
     answer: Answer<F>,
-    // Taken when the line is written.
-    entry: Option<Entry>,
-    span: Span,
+    // Taken when the line is written; none where the log is off. Boxed: it is large, and a future
+    // is moved about until it is polled.
+    open: Option<Box<(Entry, Span)>>,
 }
 
 #[pin_project(project = AnswerProj)]
@@ -36,16 +36,14 @@ impl<F> ResponseFuture<F> {
     pub(super) fn silent(answer: F) -> Self {
         Self {
             answer: Answer::Silent(answer),
-            entry: None,
-            span: Span::none(),
+            open: None,
         }
     }
 
     pub(super) fn logged(answer: Kept<F>, entry: Entry, span: Span) -> Self {
         Self {
             answer: Answer::Logged(answer),
-            entry: Some(entry),
-            span,
+            open: Some(Box::new((entry, span))),
         }
     }
 }
@@ -65,23 +63,25 @@ where
             AnswerProj::Logged(answer) => answer,
         };
         let polled = {
-            let _entered = this.span.enter();
+            let _entered = this.open.as_ref().map(|open| open.1.enter());
             // The panic goes on its way; only its line is written first.
             catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)))
         };
         let outcome = match polled {
             Ok(poll) => ready!(poll).map_err(Failure::from_any),
             Err(panic) => {
-                close(this.entry, answer.take_value(), Ending::Panicked);
+                close(this.open, Ledger::take(answer), Ending::Panicked);
                 resume_unwind(panic);
             }
         };
-        span::close(this.span, outcome.as_ref());
+        if let Some(open) = this.open.as_ref() {
+            span::close(&open.1, outcome.as_ref());
+        }
         let ending = match &outcome {
             Ok(result) => Ending::of_result(result),
             Err(failure) => Ending::Failed(failure),
         };
-        close(this.entry, answer.take_value(), ending);
+        close(this.open, Ledger::take(answer), ending);
         Poll::Ready(outcome)
     }
 }
@@ -91,18 +91,14 @@ impl<F> PinnedDrop for ResponseFuture<F> {
     fn drop(self: Pin<&mut Self>) {
         let this = self.project();
         if let AnswerProj::Logged(answer) = this.answer.project() {
-            close(this.entry, answer.take_value(), Ending::Dropped);
+            close(this.open, Ledger::take(answer), Ending::Dropped);
         }
     }
 }
 
-fn close(
-    entry: &mut Option<Entry>,
-    ledger: Option<std::cell::RefCell<Option<Ledger>>>,
-    ending: Ending<'_>,
-) {
-    if let Some(entry) = entry.take() {
-        entry.close(ledger.and_then(std::cell::RefCell::into_inner), ending);
+fn close(open: &mut Option<Box<(Entry, Span)>>, ledger: Option<Ledger>, ending: Ending<'_>) {
+    if let Some(open) = open.take() {
+        open.0.close(ledger, ending);
     }
 }
 

@@ -13,7 +13,7 @@ type Object = Map<String, Value>;
 const CODE: &[&str] = &["code", "errorcode", "errortype"];
 // Also the kind of anything else, so that it counts only with a word that is known.
 const TYPE: &[&str] = &["type"];
-const MESSAGE: &[&str] = &["message", "error", "detail", "title"];
+const MESSAGE: &[&str] = &["message", "error", "detail"];
 const STATUS: &[&str] = &["status", "statuscode", "httpstatus"];
 const RETRYABLE: &[&str] = &["retryable", "isretryable"];
 

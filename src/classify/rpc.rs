@@ -11,9 +11,11 @@ pub(super) fn classify(error: RpcError) -> Failure {
         Some(class) => (class, class.delivery()),
         None => by_code(&error, &envelope),
     };
+    // The error's own message, and not one of its data.
     envelope
         .into_failure(class)
         .with_delivery(delivery)
+        .with_message(error.message.clone())
         .with_rpc_error(error)
 }
 

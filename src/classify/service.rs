@@ -2,7 +2,6 @@ use super::{ResponseFuture, catch_panic::catch_panic, error, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
-    ledger,
 };
 use std::task::{Context, Poll};
 use tower::Service;
@@ -33,8 +32,7 @@ where
     }
 
     fn call(&mut self, call: Req) -> Self::Future {
-        let inner = &mut self.inner;
-        match catch_panic(|| ledger::closed(|| inner.call(call))) {
+        match catch_panic(|| self.inner.call(call)) {
             Ok(answer) => ResponseFuture::new(answer, self.rules.clone()),
             Err(failure) => ResponseFuture::failed(failure),
         }

@@ -34,7 +34,7 @@ pub fn env(name: &str) -> Result<String, Fatal> {
 ///
 /// # Errors
 ///
-/// As [`env`], for all of them at once.
+/// As [`env()`], for all of them at once.
 pub fn envs<const N: usize>(names: [&str; N]) -> Result<[String; N], Fatal> {
     let mut problems = Vec::new();
     let values = names.map(|name| match env_or_empty(name) {

@@ -17,9 +17,9 @@
 //!
 //! A flagged result that is built here carries, for programs, `code`, `error`, `status`,
 //! `retryAfter` (whole seconds, rounded up), `retryable` and `attempts` in its structured content.
-//! For a tool that declares an `outputSchema` it goes into `_meta` instead, under
-//! [`META_KEY`](META_KEY): widespread clients check the structured content of errors against that schema too, and
-//! hide the error when it does not fit.
+//! For a tool that declares an `outputSchema` it goes into `_meta` instead, under [`META_KEY`]:
+//! widespread clients check the structured content of errors against that schema too, and hide the
+//! error when it does not fit.
 //!
 //! # Resources and prompts
 //!

@@ -52,9 +52,11 @@
 //! static DIALS: AtomicU32 = AtomicU32::new(0);
 //! let connector = service_fn(async |_: ()| {
 //!     let number = DIALS.fetch_add(1, Relaxed) + 1;
-//!     let connection = service_fn(async move |_: &'static str| match number {
-//!         1 => Err(Failure::connection("reset by peer")),
-//!         _ => Ok(number),
+//!     let connection = service_fn(move |_: &'static str| async move {
+//!         match number {
+//!             1 => Err(Failure::connection("reset by peer")),
+//!             _ => Ok(number),
+//!         }
 //!     });
 //!     Ok::<_, Failure>(connection)
 //! });

@@ -1,9 +1,13 @@
 use super::InvalidRetry;
-use std::{fmt, sync::Arc, time::Duration};
-use tower::retry::budget::{Budget, TpsBudget};
-
-/// For how long a call that succeeded pays for repeats.
-const TTL: Duration = Duration::from_secs(10);
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+use tokio::time::Instant;
+use tower::retry::budget::Budget;
 
 /// A budget, shared by all clones of a layer's services.
 #[derive(Clone)]
@@ -14,17 +18,9 @@ impl SharedBudget {
         Self(Arc::new(budget))
     }
 
-    /// A share of the calls that succeed, plus a floor.
+    /// A share of the calls that succeed, plus a number a second.
     pub(super) fn of_calls(share: f32, per_second: u32) -> Result<Self, InvalidRetry> {
-        // TpsBudget counts whole calls for one repeat; any share between 1/2 and 1 would be
-        // rounded up to "all of them".
-        if !(0.0..=0.5).contains(&share) {
-            return Err(InvalidRetry::BudgetShare(share));
-        }
-        if per_second > 10_000 {
-            return Err(InvalidRetry::BudgetFloor(per_second));
-        }
-        Ok(Self::new(TpsBudget::new(TTL, per_second, share)))
+        Ok(Self::new(CallBudget::new(share, per_second)?))
     }
 
     /// A call succeeded.
@@ -42,4 +38,79 @@ impl fmt::Debug for SharedBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SharedBudget(..)")
     }
+}
+
+/// What one repeat costs; shares are counted in thousandths of it.
+const REPEAT: u64 = 1_000;
+
+/// For how many seconds' worth of the floor repeats may be saved up.
+const SAVED_SECONDS: u64 = 10;
+
+/// A bucket of repeats, filled by time and by calls that succeed.
+///
+/// Not tower's `TpsBudget`, for every success takes that one's lock and reads the clock, and its
+/// shares are whole calls for one repeat. Here a success touches one number, and once the bucket
+/// is full only looks at it.
+struct CallBudget {
+    balance: AtomicU64,
+    full: u64,
+    per_success: u64,
+    per_second: u64,
+    begun: Instant,
+    // Up to when the time is paid out, in milliseconds since it begun.
+    paid_until: AtomicU64,
+}
+
+impl CallBudget {
+    fn new(share: f32, per_second: u32) -> Result<Self, InvalidRetry> {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(InvalidRetry::BudgetShare(share));
+        }
+        let per_second = u64::from(per_second) * REPEAT;
+        let full = (per_second * SAVED_SECONDS).max(SAVED_SECONDS * REPEAT);
+        Ok(Self {
+            balance: AtomicU64::new(full),
+            full,
+            per_success: thousandths(share),
+            per_second,
+            begun: Instant::now(),
+            paid_until: AtomicU64::new(0),
+        })
+    }
+
+    fn pay_in(&self, amount: u64) {
+        let fill = |balance: u64| {
+            (balance < self.full).then(|| balance.saturating_add(amount).min(self.full))
+        };
+        // An error is a full bucket.
+        let _ = self.balance.fetch_update(Relaxed, Relaxed, fill);
+    }
+
+    fn pay_for_time(&self) {
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let before = self.paid_until.fetch_max(now, Relaxed);
+        // Only who moved the mark pays for what lies between.
+        self.pay_in(now.saturating_sub(before).saturating_mul(self.per_second) / 1_000);
+    }
+}
+
+impl Budget for CallBudget {
+    fn deposit(&self) {
+        self.pay_in(self.per_success);
+    }
+
+    fn withdraw(&self) -> bool {
+        self.pay_for_time();
+        let take = |balance: u64| balance.checked_sub(REPEAT);
+        self.balance.fetch_update(Relaxed, Relaxed, take).is_ok()
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share is between 0 and 1, so that its thousandths are too"
+)]
+fn thousandths(share: f32) -> u64 {
+    (share * 1_000.0).round() as u64
 }

@@ -176,11 +176,6 @@ pub enum InvalidRetry {
     #[error("a deadline of zero: give calls some time, or use `no_deadline`")]
     ZeroDeadline,
     /// The share is no number, negative, or more than the budget can count.
-    #[error(
-        "a retry budget of {0} of the calls: give a share between 0 and 0.5, or use `no_budget`"
-    )]
+    #[error("a retry budget of {0} of the calls: give a share between 0 and 1, or use `no_budget`")]
     BudgetShare(f32),
-    /// The floor is so high that it bounds nothing.
-    #[error("a retry budget with {0} repeats a second: give at most 10000, or use `no_budget`")]
-    BudgetFloor(u32),
 }

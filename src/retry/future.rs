@@ -1,4 +1,4 @@
-use super::{policy::Policy, progress::Progress};
+use super::progress::Progress;
 use crate::{
     call::ToolCall,
     failure::{BoxError, Class, Failure, Stopped},
@@ -8,6 +8,7 @@ use std::{
     fmt,
     pin::Pin,
     task::{Context, Poll, ready},
+    time::Duration,
 };
 use tokio::time::{Instant, Sleep};
 use tower::Service;
@@ -20,28 +21,20 @@ where
 {
     #[pin]
     state: State<S::Future>,
+    // The deadline, or the wait that is on: no wait is begun that the deadline would cut short.
     #[pin]
-    alarm: Alarm,
+    timer: Timer,
     progress: Progress<S, Req>,
 }
 
 // Calling -> Waiting -> Readying -> Calling, until an outcome is final.
 #[pin_project(project = StateProj)]
 enum State<F> {
-    Calling {
-        #[pin]
-        answer: F,
-    },
+    Calling(#[pin] F),
     // The failure that is waited out stays, in case it is the last that is heard; the result that
     // it may have held does not.
-    Waiting {
-        #[pin]
-        sleep: Sleep,
-        failure: Option<Failure>,
-    },
-    Readying {
-        failure: Option<Failure>,
-    },
+    Waiting(Option<Failure>),
+    Readying(Option<Failure>),
 }
 
 impl<S, Req> ResponseFuture<S, Req>
@@ -50,8 +43,8 @@ where
 {
     pub(super) fn new(answer: S::Future, progress: Progress<S, Req>) -> Self {
         Self {
-            state: State::Calling { answer },
-            alarm: Alarm::new(progress.policy(), progress.begun()),
+            state: State::Calling(answer),
+            timer: Timer::at(progress.deadline()),
             progress,
         }
     }
@@ -70,7 +63,7 @@ where
         let progress = this.progress;
         loop {
             match this.state.as_mut().project() {
-                StateProj::Calling { answer } => match answer.poll(cx) {
+                StateProj::Calling(answer) => match answer.poll(cx) {
                     Poll::Ready(Ok(answer)) => {
                         progress.succeed();
                         return Poll::Ready(Ok(answer));
@@ -80,9 +73,8 @@ where
                         match progress.next_wait(&failure) {
                             Ok(wait) => {
                                 failure.forget_result();
-                                let failure = Some(failure);
-                                let sleep = tokio::time::sleep(wait);
-                                this.state.set(State::Waiting { sleep, failure });
+                                this.state.set(State::Waiting(Some(failure)));
+                                this.timer.set(Timer::after(wait));
                             }
                             Err(stopped) => {
                                 return Poll::Ready(Err(progress.give_up(failure, stopped)));
@@ -90,27 +82,28 @@ where
                         }
                     }
                     Poll::Pending => {
-                        ready!(this.alarm.poll(cx));
+                        ready!(this.timer.poll(cx));
                         let failure = Failure::timeout("no answer within the call's deadline");
                         let stopped = Some(Stopped::Deadline);
                         return Poll::Ready(Err(progress.give_up(failure, stopped)));
                     }
                 },
-                StateProj::Waiting { sleep, failure } => {
-                    ready!(sleep.poll(cx));
+                StateProj::Waiting(failure) => {
+                    ready!(this.timer.as_mut().poll(cx));
                     let failure = failure.take();
-                    this.state.set(State::Readying { failure });
+                    this.state.set(State::Readying(failure));
+                    this.timer.set(Timer::at(progress.deadline()));
                 }
-                StateProj::Readying { failure } => {
+                StateProj::Readying(failure) => {
                     let (unready, stopped) = match progress.poll_ready(cx) {
                         Poll::Ready(Ok(())) => {
                             let answer = progress.repeat();
-                            this.state.set(State::Calling { answer });
+                            this.state.set(State::Calling(answer));
                             continue;
                         }
                         Poll::Ready(Err(error)) => (Failure::from_any(error), Stopped::NotReady),
                         Poll::Pending => {
-                            ready!(this.alarm.poll(cx));
+                            ready!(this.timer.poll(cx));
                             (Failure::timeout(""), Stopped::Deadline)
                         }
                     };
@@ -136,35 +129,32 @@ where
     }
 }
 
-/// Goes off at the call's deadline. Most calls answer without being waited for even once, so the
-/// timer is made only when somebody waits.
-#[pin_project(project = AlarmProj)]
-enum Alarm {
-    Unset {
-        at: Option<Instant>,
-    },
-    Set {
-        #[pin]
-        sleep: Sleep,
-    },
+/// Goes off at a point in time, or never. Most calls answer without being waited for even once,
+/// so tokio's timer is made only when somebody waits.
+#[pin_project(project = TimerProj)]
+enum Timer {
+    Unset(Option<Instant>),
+    Set(#[pin] Sleep),
 }
 
-impl Alarm {
-    fn new(policy: &Policy, begun: Instant) -> Self {
-        // A deadline beyond the end of time is none.
-        let at = policy.deadline.and_then(|limit| begun.checked_add(limit));
-        Self::Unset { at }
+impl Timer {
+    fn at(deadline: Option<Instant>) -> Self {
+        Self::Unset(deadline)
+    }
+
+    fn after(wait: Duration) -> Self {
+        Self::Set(tokio::time::sleep(wait))
     }
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match self.as_mut().project() {
-                AlarmProj::Unset { at: None } => return Poll::Pending,
-                AlarmProj::Unset { at: Some(at) } => {
+                TimerProj::Unset(None) => return Poll::Pending,
+                TimerProj::Unset(Some(at)) => {
                     let sleep = tokio::time::sleep_until(*at);
-                    self.set(Self::Set { sleep });
+                    self.set(Self::Set(sleep));
                 }
-                AlarmProj::Set { sleep } => return sleep.poll(cx),
+                TimerProj::Set(sleep) => return sleep.poll(cx),
             }
         }
     }

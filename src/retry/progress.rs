@@ -22,8 +22,14 @@ pub(super) struct Progress<S, Req> {
     again: Option<(Req, S)>,
     begun: Instant,
     attempt: u32,
-    waits: Vec<Duration>,
-    source: Option<OwnWaits>,
+    // Most calls never wait, and are the smaller for it.
+    waiting: Option<Box<Waiting>>,
+}
+
+/// The waits of a call that failed at least once.
+struct Waiting {
+    source: OwnWaits,
+    past: Vec<Duration>,
 }
 
 impl<S, Req> Progress<S, Req> {
@@ -35,17 +41,13 @@ impl<S, Req> Progress<S, Req> {
             again,
             begun: Instant::now(),
             attempt: 1,
-            waits: Vec::new(),
-            source: None,
+            waiting: None,
         }
     }
 
-    pub(super) fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
-    pub(super) fn begun(&self) -> Instant {
-        self.begun
+    /// When the call has to be over; a deadline beyond the end of time is none.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.begun.checked_add(self.policy.deadline?)
     }
 
     pub(super) fn succeed(&self) {
@@ -65,8 +67,13 @@ impl<S, Req> Progress<S, Req> {
         if self.again.is_none() {
             return Err(Some(Stopped::Attempts));
         }
-        let source = self.source.get_or_insert_with(|| self.policy.waits.start());
-        let ceiling = source.next().ok_or(Stopped::Attempts)?;
+        let waiting = self.waiting.get_or_insert_with(|| {
+            Box::new(Waiting {
+                source: self.policy.waits.start(),
+                past: Vec::new(),
+            })
+        });
+        let ceiling = waiting.source.next().ok_or(Stopped::Attempts)?;
         let room = self
             .policy
             .deadline
@@ -81,11 +88,12 @@ impl<S, Req> Progress<S, Req> {
         {
             return Err(Some(Stopped::Budget));
         }
+        waiting.past.push(wait);
         self.note(failure, wait);
         Ok(wait)
     }
 
-    fn note(&mut self, failure: &Failure, wait: Duration) {
+    fn note(&self, failure: &Failure, wait: Duration) {
         tracing::debug!(
             attempt = self.attempt,
             class = failure.class().as_str(),
@@ -93,7 +101,6 @@ impl<S, Req> Progress<S, Req> {
             error = %failure.chain(),
             "attempt failed and will be repeated"
         );
-        self.waits.push(wait);
         ledger::note(|ledger| {
             ledger.retries.push(Retried {
                 class: failure.class(),
@@ -111,7 +118,11 @@ impl<S, Req> Progress<S, Req> {
         }
         // A stack further in may have made more than this one's single attempt.
         if self.attempt > 1 {
-            failure.set_attempts(self.attempt, std::mem::take(&mut self.waits));
+            let waits = self
+                .waiting
+                .take()
+                .map_or_else(Vec::new, |waiting| waiting.past);
+            failure.set_attempts(self.attempt, waits);
         }
         failure
     }

@@ -1,1 +1,621 @@
-//! reconnect
+//! One connection for all, what becomes of it, and of the calls meanwhile.
+
+use crate::support::Strict;
+use mcp_resilience::{
+    Class, Delivery, Failure,
+    backoff::{Backoff, Jitter},
+    call::ToolCall,
+    reconnect::{Reconnect, ReconnectLayer},
+    retry::RetryLayer,
+};
+use std::{
+    collections::VecDeque,
+    future::pending,
+    io::{Error, ErrorKind},
+    iter::repeat_with,
+    pin::Pin,
+    sync::{Arc, Mutex, Weak},
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::{
+    sync::{Barrier, oneshot},
+    task::{JoinHandle, JoinSet, yield_now},
+    time::{Instant, sleep},
+};
+use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
+
+const MS: Duration = Duration::from_millis(1);
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+type Answering = Pin<Box<dyn Future<Output = Result<u64, BoxError>> + Send>>;
+
+/// What a call asks of a connection; the answer is the connection's number.
+#[derive(Clone, Debug)]
+enum Ask {
+    Who,
+    Fail(Class),
+    After(Duration, Option<Class>),
+    LoseAt(Arc<Barrier>),
+}
+
+const LOSE: Ask = Ask::Fail(Class::Connection);
+
+impl ToolCall for Ask {
+    fn name(&self) -> &'static str {
+        "ask"
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Connection {
+    number: u64,
+    is_broken: bool,
+    _alive: Arc<()>,
+}
+
+impl Service<Ask> for Connection {
+    type Response = u64;
+    type Error = BoxError;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        let broken = || Err(Failure::connection("broken pipe").into());
+        Poll::Ready(if self.is_broken { broken() } else { Ok(()) })
+    }
+
+    fn call(&mut self, ask: Ask) -> Answering {
+        let number = self.number;
+        Box::pin(async move {
+            let class = match ask {
+                Ask::Who => return Ok(number),
+                Ask::Fail(class) => class,
+                Ask::After(time, class) => {
+                    sleep(time).await;
+                    let Some(class) = class else {
+                        return Ok(number);
+                    };
+                    class
+                }
+                Ask::LoseAt(barrier) => {
+                    barrier.wait().await;
+                    Class::Connection
+                }
+            };
+            Err(Failure::new(class, "as told").into())
+        })
+    }
+}
+
+/// How one dial goes.
+enum Dial {
+    Works,
+    /// Works, but what it gives is broken.
+    Breaks,
+    Takes(Duration),
+    Fails(BoxError),
+    Hangs(Arc<()>),
+    Waits(oneshot::Receiver<()>),
+    Panics,
+}
+
+fn refused() -> Dial {
+    Dial::Fails(Error::from(ErrorKind::ConnectionRefused).into())
+}
+
+/// A server that counts its dials, and keeps an eye on its connections.
+#[derive(Clone)]
+struct Server {
+    begun: Instant,
+    steps: Arc<Mutex<VecDeque<Dial>>>,
+    dials: Arc<Mutex<Vec<u128>>>,
+    connections: Arc<Mutex<Vec<Weak<()>>>>,
+}
+
+impl Server {
+    /// The dials go so, and work after that.
+    fn new(steps: impl IntoIterator<Item = Dial>) -> Self {
+        Self {
+            begun: Instant::now(),
+            steps: Arc::new(Mutex::new(steps.into_iter().collect())),
+            dials: Arc::default(),
+            connections: Arc::default(),
+        }
+    }
+
+    fn connect(&self, layer: &ReconnectLayer<()>) -> Reconnect<Connection> {
+        let server = self.clone();
+        // Strict: the connector itself is to be made ready too.
+        layer.layer(Strict::new(service_fn(move |()| server.clone().dial())))
+    }
+
+    async fn dial(self) -> Result<Connection, BoxError> {
+        let begun = self.begun.elapsed().as_millis();
+        self.dials.lock().unwrap().push(begun);
+        let step = self.steps.lock().unwrap().pop_front();
+        let is_broken = matches!(step, Some(Dial::Breaks));
+        match step {
+            None | Some(Dial::Works | Dial::Breaks) => {}
+            Some(Dial::Takes(time)) => sleep(time).await,
+            Some(Dial::Fails(error)) => return Err(error),
+            Some(Dial::Hangs(_held)) => pending().await,
+            Some(Dial::Waits(signal)) => signal.await.unwrap(),
+            Some(Dial::Panics) => panic!("a connector that panics"),
+        }
+        let alive = Arc::new(());
+        let mut connections = self.connections.lock().unwrap();
+        connections.push(Arc::downgrade(&alive));
+        Ok(Connection {
+            number: connections.len() as u64,
+            is_broken,
+            _alive: alive,
+        })
+    }
+
+    /// When it was dialled, in milliseconds.
+    fn dials(&self) -> Vec<u128> {
+        self.dials.lock().unwrap().clone()
+    }
+
+    /// How many connections there still are.
+    fn alive(&self) -> usize {
+        let connections = self.connections.lock().unwrap();
+        connections
+            .iter()
+            .filter(|alive| alive.strong_count() > 0)
+            .count()
+    }
+}
+
+/// Waits of 1, 2 and then 4 s to the millisecond, from the first dial on.
+fn exact() -> ReconnectLayer<()> {
+    ReconnectLayer::new(())
+        .backoff(Backoff::new(SECOND, 4 * SECOND).unwrap())
+        .jitter(Jitter::none())
+        .retry_first_dial()
+}
+
+type Tools = Reconnect<Connection>;
+type Outcome = Result<u64, Failure>;
+
+async fn who(tools: &Tools) -> u64 {
+    tools.clone().oneshot(Ask::Who).await.unwrap()
+}
+
+async fn fail(tools: &Tools, ask: Ask) -> Failure {
+    tools.clone().oneshot(ask).await.unwrap_err()
+}
+
+/// Asks from so many tasks at once.
+async fn ask_all(tools: &Tools, callers: usize, ask: Ask) -> Vec<Outcome> {
+    let asking = repeat_with(|| tools.clone().oneshot(ask.clone())).take(callers);
+    asking.collect::<JoinSet<_>>().join_all().await
+}
+
+/// Asks in a task of its own, and lets it begin.
+async fn spawn(tools: &Tools, ask: Ask) -> JoinHandle<Outcome> {
+    let task = tokio::spawn(tools.clone().oneshot(ask));
+    yield_now().await;
+    task
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_first_callers_share_one_dial_and_a_loss_they_all_see_costs_one_more() {
+    let server = Server::new([Dial::Takes(SECOND), Dial::Takes(SECOND)]);
+    let tools = server.connect(&exact());
+    let lose = Ask::After(SECOND, Some(Class::Connection));
+    for outcome in ask_all(&tools, 1000, lose).await {
+        assert_eq!(outcome.unwrap_err().to_string(), "as told");
+    }
+    assert_eq!(server.begun.elapsed(), 2 * SECOND);
+    for outcome in ask_all(&tools, 1000, Ask::Who).await {
+        assert_eq!(outcome.unwrap(), 2);
+    }
+    // The first connection never answered, so the second has to wait for its turn.
+    assert_eq!(server.dials(), [0, 3000]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn on_several_threads_too_each_loss_costs_one_dial_and_nobody_is_left_waiting() {
+    let server = Server::new([]);
+    let tools = server.connect(&ReconnectLayer::new(()));
+    for round in 1..=20 {
+        // The answers make the connection good: the next dial is due at once.
+        for outcome in ask_all(&tools, 50, Ask::Who).await {
+            assert_eq!(outcome.unwrap(), round);
+        }
+        let when_all_run = Ask::LoseAt(Arc::new(Barrier::new(50)));
+        for outcome in ask_all(&tools, 50, when_all_run).await {
+            outcome.unwrap_err();
+        }
+    }
+    assert_eq!(server.dials().len(), 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiter_that_is_dropped_strands_nobody() {
+    let cases = [
+        ("the first", vec![0]),
+        ("one in the middle", vec![4]),
+        ("the last", vec![9]),
+        ("all but one", (1..10).collect()),
+        ("all", (0..10).collect()),
+    ];
+    for (case, dropped) in cases {
+        let server = Server::new([Dial::Takes(SECOND)]);
+        let tools = server.connect(&exact());
+        let mut waiters = Vec::new();
+        for _ in 0..10 {
+            waiters.push(spawn(&tools, Ask::Who).await);
+        }
+        sleep(500 * MS).await;
+        for &number in &dropped {
+            waiters[number].abort();
+        }
+        for (number, waiter) in waiters.into_iter().enumerate() {
+            match waiter.await {
+                Ok(answer) => assert_eq!(answer.unwrap(), 1, "{case}: {number}"),
+                Err(_) => assert!(dropped.contains(&number), "{case}: {number}"),
+            }
+        }
+        assert_eq!(who(&tools).await, 1, "{case}: the dial went on");
+        assert_eq!(server.begun.elapsed(), SECOND, "{case}");
+        assert_eq!(server.dials(), [0], "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_on_a_retired_connection_finish_release_it_and_change_nothing_when_they_fail() {
+    let server = Server::new([]);
+    let tools = server.connect(&exact());
+    assert_eq!(who(&tools).await, 1);
+    let slow = spawn(&tools, Ask::After(5 * SECOND, None)).await;
+    let late = spawn(&tools, Ask::After(8 * SECOND, Some(Class::Connection))).await;
+    fail(&tools, LOSE).await;
+    assert_eq!(who(&tools).await, 2);
+
+    assert_eq!(slow.await.unwrap().unwrap(), 1, "it is left alone");
+    assert_eq!(server.alive(), 2, "one call still runs on the first");
+    late.await.unwrap().unwrap_err();
+    assert_eq!(server.begun.elapsed(), 8 * SECOND);
+    assert_eq!(server.alive(), 1);
+    assert_eq!(who(&tools).await, 2);
+    assert_eq!(server.dials(), [0, 0]);
+
+    fail(&tools, LOSE).await;
+    assert_eq!(server.alive(), 0, "nothing runs on the second");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_while_it_runs_leaves_the_connection_to_the_others() {
+    let server = Server::new([]);
+    let tools = server.connect(&exact());
+    let running = spawn(&tools, Ask::After(MINUTE, None)).await;
+    yield_now().await;
+    running.abort();
+    assert!(running.await.unwrap_err().is_cancelled());
+    assert_eq!(who(&tools).await, 1);
+    assert_eq!(server.dials(), [0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_lost_connection_or_session_and_a_timeout_retire_the_connection() {
+    use Class::{Connection, SessionLost, Timeout};
+    for class in Class::all() {
+        let server = Server::new([]);
+        let tools = server.connect(&exact());
+        let failure = fail(&tools, Ask::Fail(class)).await;
+        assert_eq!(failure.class(), class, "the call's own failure goes up");
+        assert_eq!(failure.delivery(), class.delivery(), "{class}");
+        let retires = matches!(class, Connection | Timeout | SessionLost);
+        assert_eq!(tools.handle().is_connected(), !retires, "{class}");
+        assert_eq!(who(&tools).await, 1 + u64::from(retires), "{class}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn dials_that_fail_are_spaced_by_the_backoff_until_one_works() {
+    let too_slow = Dial::Takes(10 * SECOND + MS);
+    let server = Server::new(repeat_with(refused).take(4).chain([too_slow]));
+    let tools = server.connect(&exact().patience(MINUTE));
+    assert_eq!(who(&tools).await, 1);
+    assert_eq!(server.dials(), [0, 1000, 3000, 7000, 11_000, 25_000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_never_answered_counts_as_a_dial_that_failed() {
+    let server = Server::new([]);
+    let tools = server.connect(&exact());
+    for _ in 0..4 {
+        fail(&tools, LOSE).await;
+    }
+    assert_eq!(
+        server.dials(),
+        [0, 1000, 3000, 7000],
+        "dies on its first call"
+    );
+
+    let server = Server::new([Dial::Breaks, Dial::Breaks, Dial::Breaks]);
+    let tools = server.connect(&exact());
+    for _ in 0..3 {
+        let failure = fail(&tools, Ask::Who).await;
+        assert_eq!(failure.class(), Class::Connection);
+        assert_eq!(failure.delivery(), Delivery::NotSent);
+    }
+    assert_eq!(who(&tools).await, 4);
+    assert_eq!(server.dials(), [0, 1000, 3000, 7000], "is never ready");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_good_connection_the_next_dial_is_due_at_once() {
+    let answer = Some(Ask::Who);
+    let failure = Some(Ask::Fail(Class::Tool));
+    let lasts = 20 * SECOND;
+    let cases = [
+        ("an answer", answer, SECOND, 1000),
+        ("an answer that is a failure", failure, SECOND, 1000),
+        ("no answer, too young", None, lasts - MS, 20_999),
+        ("no answer, but it lasted", None, lasts, 20_000),
+    ];
+    for (case, first, at, expected) in cases {
+        let server = Server::new([]);
+        let tools = server.connect(&exact().good_after(lasts));
+        tools.handle().connect().await.unwrap();
+        if let Some(first) = first {
+            let _ = tools.clone().oneshot(first).await;
+        }
+        sleep(at).await;
+        fail(&tools, LOSE).await;
+        assert_eq!(who(&tools).await, 2, "{case}");
+        assert_eq!(server.dials(), [0, expected], "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_outage_begins_with_the_shortest_wait_again() {
+    let server = Server::new((0..20).flat_map(|_| [Dial::Works, refused()]));
+    let tools = server.connect(&exact());
+    for _ in 0..10 {
+        who(&tools).await;
+        fail(&tools, LOSE).await;
+    }
+    assert_eq!(server.begun.elapsed(), 9 * SECOND);
+    assert_eq!(server.dials().len(), 19);
+}
+
+#[tokio::test(start_paused = true)]
+async fn once_nobody_waits_nobody_dials() {
+    // The dial fails after 1 s, and the next is due after 2 s.
+    for leaves in [500 * MS, 1500 * MS] {
+        let server = Server::new([Dial::Takes(MINUTE), refused()]);
+        let tools = server.connect(&exact().dial_timeout(SECOND));
+        let waiter = spawn(&tools, Ask::Who).await;
+        sleep(leaves).await;
+        waiter.abort();
+        sleep(MINUTE).await;
+        assert_eq!(server.dials(), [0], "left after {leaves:?}");
+        assert_eq!(who(&tools).await, 1, "{leaves:?}: a later call");
+        assert_eq!(server.dials().len(), 3, "{leaves:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_dial_that_fails_is_fatal_for_good_and_says_why() {
+    let fatal = Dial::Fails(Failure::fatal("wrong version").into());
+    let cases = [
+        ("refused", refused(), "connection refused"),
+        ("too slow", Dial::Takes(MINUTE), "did not accept in time"),
+        ("panics", Dial::Panics, "panicked"),
+        ("fatal itself", fatal, "wrong version"),
+    ];
+    for (case, dial, reason) in cases {
+        let server = Server::new([dial]);
+        let mut tools = server.connect(&ReconnectLayer::new(()));
+        for outcome in ask_all(&tools, 10, Ask::Who).await {
+            let failure = outcome.unwrap_err();
+            assert_eq!(failure.class(), Class::Fatal, "{case}");
+            let chain = failure.chain().to_string();
+            assert!(chain.contains(reason), "{case}: {chain}");
+        }
+        sleep(MINUTE).await;
+        let failure = tools.ready().await.unwrap_err();
+        assert_eq!(failure.class(), Class::Fatal, "{case}: readiness");
+        let failure = tools.handle().connect().await.unwrap_err();
+        assert_eq!(failure.class(), Class::Fatal, "{case}: handle");
+        assert_eq!(server.dials(), [0], "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_dial_that_failed_has_sent_nothing_and_says_so() {
+    let tools = Server::new([refused()]).connect(&ReconnectLayer::new(()));
+    let failure = fail(&tools, Ask::Who).await;
+    assert_eq!(failure.delivery(), Delivery::NotSent);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dial_that_no_later_one_would_better_ends_it_for_good() {
+    let os = |kind: ErrorKind| BoxError::from(Error::from(kind));
+    let wrapped = Error::other(os(ErrorKind::NotFound));
+    let cases: [(&str, BoxError, Class); 6] = [
+        (
+            "credentials",
+            Failure::unauthorized("").into(),
+            Class::Unauthorized,
+        ),
+        ("no binary", os(ErrorKind::NotFound), Class::Disabled),
+        ("no binary, wrapped", wrapped.into(), Class::Disabled),
+        ("no right", os(ErrorKind::PermissionDenied), Class::Disabled),
+        (
+            "no protocol",
+            Failure::protocol(-32602, "", None).into(),
+            Class::Protocol,
+        ),
+        (
+            "fatal",
+            Failure::fatal("out of memory").into(),
+            Class::Fatal,
+        ),
+    ];
+    for (case, error, class) in cases {
+        let server = Server::new([Dial::Works, Dial::Fails(error)]);
+        let tools = server.connect(&exact());
+        who(&tools).await;
+        fail(&tools, LOSE).await;
+        for _ in 0..3 {
+            let failure = fail(&tools, Ask::Who).await;
+            assert_eq!(failure.class(), class, "{case}");
+            assert_eq!(failure.delivery(), Delivery::NotSent, "{case}");
+            sleep(MINUTE).await;
+        }
+        assert_eq!(server.dials(), [0, 0], "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connector_that_panics_releases_who_waits_and_is_tried_again() {
+    let server = Server::new([Dial::Panics]);
+    let tools = server.connect(&exact());
+    for outcome in ask_all(&tools, 10, Ask::Who).await {
+        assert_eq!(outcome.unwrap(), 1);
+    }
+    assert_eq!(server.dials(), [0, 1000]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_no_longer_than_its_patience_and_learns_what_the_last_dial_failed_of() {
+    let server = Server::new(repeat_with(refused).take(9));
+    let tools = server.connect(&exact().patience(5 * SECOND));
+    let failure = fail(&tools, Ask::Who).await;
+    assert_eq!(server.begun.elapsed(), 5 * SECOND);
+    assert_eq!(failure.class(), Class::Connection);
+    assert_eq!(failure.delivery(), Delivery::NotSent);
+    let chain = failure.chain().to_string();
+    assert!(chain.ends_with("connection refused"), "{chain}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn retry_repeats_any_call_that_never_left_and_none_that_may_have_run() {
+    let retry = RetryLayer::builder().jitter(Jitter::none());
+    let retry = retry.build().unwrap();
+    // The second attempt finds the dial still waiting for its turn, or made by then.
+    let cases = [
+        ("not ready", Dial::Breaks, Ask::Who, Ok(2)),
+        ("no connection", Dial::Takes(MINUTE), Ask::Who, Ok(1)),
+        ("lost", Dial::Works, LOSE, Err(1)),
+    ];
+    for (case, dial, ask, expected) in cases {
+        let server = Server::new([dial]);
+        let tools = server.connect(&exact().patience(8 * SECOND));
+        let outcome = retry.layer(tools.clone()).oneshot(ask).await;
+        let outcome = outcome.map_err(|failure| failure.attempts());
+        assert_eq!(outcome, expected, "{case}");
+        // Repeated or not, the next call has a good connection.
+        who(&tools).await;
+        assert_eq!(server.dials().len(), 2, "{case}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_wins_over_a_dial_and_over_the_wait_for_one() {
+    let held = Arc::new(());
+    let hangs = Dial::Hangs(Arc::clone(&held));
+    for (case, dial) in [("a dial", hangs), ("a wait", refused())] {
+        let server = Server::new([dial]);
+        let mut tools = server.connect(&exact());
+        let waiters = [spawn(&tools, Ask::Who).await, spawn(&tools, Ask::Who).await];
+        sleep(500 * MS).await;
+        tools.handle().shutdown();
+        for waiter in waiters {
+            let failure = waiter.await.unwrap().unwrap_err();
+            assert_eq!(failure.class(), Class::Cancelled, "{case}");
+        }
+        assert_eq!(server.begun.elapsed(), 500 * MS, "{case}: at once");
+        assert_eq!(Arc::strong_count(&held), 1, "{case}: the dial is dropped");
+        sleep(MINUTE).await;
+        assert!(tools.ready().await.is_err(), "{case}");
+        assert!(tools.handle().connect().await.is_err(), "{case}");
+        assert_eq!(server.dials(), [0], "{case}: nothing comes back");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dial_that_ends_after_the_shutdown_brings_nothing_back() {
+    let (signal, dial) = oneshot::channel();
+    let server = Server::new([Dial::Waits(dial)]);
+    let tools = server.connect(&exact());
+    let waiter = spawn(&tools, Ask::Who).await;
+    yield_now().await;
+    // Both before the dialling task can run again.
+    signal.send(()).unwrap();
+    tools.handle().shutdown();
+    assert_eq!(waiter.await.unwrap().unwrap_err().class(), Class::Cancelled);
+    sleep(SECOND).await;
+    assert_eq!(tools.handle().generation(), 0);
+    assert_eq!(server.alive(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_lets_calls_finish_and_then_the_connection_goes() {
+    let server = Server::new([]);
+    let tools = server.connect(&exact());
+    who(&tools).await;
+    let slow = spawn(&tools, Ask::After(5 * SECOND, None)).await;
+    tools.handle().shutdown();
+    assert_eq!(fail(&tools, Ask::Who).await.class(), Class::Cancelled);
+    assert_eq!(server.alive(), 1);
+    assert_eq!(slow.await.unwrap().unwrap(), 1);
+    assert_eq!(server.alive(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_clone_ends_the_dial_but_a_call_alone_keeps_it() {
+    let held = Arc::new(());
+    let server = Server::new([Dial::Hangs(Arc::clone(&held))]);
+    let tools = server.connect(&exact());
+    let handle = tools.handle();
+    let waiter = spawn(&tools, Ask::Who).await;
+    drop(tools);
+    sleep(SECOND).await;
+    assert_eq!(Arc::strong_count(&held), 2, "the dial runs");
+    waiter.abort();
+    sleep(MS).await;
+    assert_eq!(Arc::strong_count(&held), 1, "the dial is dropped");
+    let failure = handle.connect().await.unwrap_err();
+    assert_eq!(failure.class(), Class::Cancelled, "no handle keeps it");
+    assert_eq!(server.dials(), [0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handle_connects_before_the_first_call_and_knows_how_it_stands() {
+    let server = Server::new([Dial::Takes(SECOND)]);
+    let tools = server.connect(&ReconnectLayer::new(()));
+    let handle = tools.handle();
+    let state = || (handle.is_connected(), handle.generation());
+    assert_eq!(state(), (false, 0));
+    handle.connect().await.unwrap();
+    assert_eq!(state(), (true, 1));
+    handle.connect().await.unwrap();
+    assert_eq!(who(&tools).await, 1);
+    assert_eq!(server.dials(), [0]);
+    fail(&tools, LOSE).await;
+    assert_eq!(state(), (false, 1));
+}
+
+#[test]
+fn a_dial_that_ended_with_its_runtime_strands_nobody() {
+    let runtime = || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_time().start_paused(true).build().unwrap()
+    };
+    let first = runtime();
+    let tools = first.block_on(async {
+        let tools = Server::new([Dial::Takes(MINUTE)]).connect(&exact());
+        drop(spawn(&tools, Ask::Who).await);
+        yield_now().await;
+        tools
+    });
+    drop(first);
+    assert_eq!(runtime().block_on(who(&tools)), 1);
+}

@@ -1,1 +1,348 @@
-//! retry_after
+//! How long a server asks to wait: every form that is read, and all that is no hint.
+
+use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
+use mcp_resilience::classify::retry_after::{in_header, in_json};
+use serde_json::{Value, json};
+use std::time::{Duration, SystemTime};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn seconds(seconds: u64) -> Option<Duration> {
+    Some(Duration::from_secs(seconds))
+}
+
+fn nanos(nanos: u64) -> Option<Duration> {
+    Some(Duration::from_nanos(nanos))
+}
+
+/// The point in time that is so many seconds from now.
+fn from_now(seconds: i64) -> DateTime<Utc> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a date is told from the wall clock"
+    )]
+    let now = DateTime::<Utc>::from(SystemTime::now());
+    now + chrono::TimeDelta::seconds(seconds)
+}
+
+/// Text forms cut below the second, and time passes between making and reading a date.
+fn assert_about(actual: Option<Duration>, expected: u64, case: &str) {
+    let expected = Duration::from_secs(expected);
+    let actual = actual.unwrap_or_else(|| panic!("{case}: no hint"));
+    let difference = actual.abs_diff(expected);
+    assert!(difference <= SECOND, "{case}: {actual:?}, not {expected:?}");
+}
+
+/// Strings that are seconds, or a length with units, wherever a string may stand.
+#[rustfmt::skip]
+const TEXTS: &[(&str, u64)] = &[
+    ("0", 0), ("0.0", 0), ("0s", 0), ("30", 30_000), (" 30 ", 30_000), ("+30", 30_000),
+    ("007", 7_000), ("1.5", 1_500), ("1.", 1_000), (".5", 500), ("3e1", 30_000), ("25E-1", 2_500),
+    ("58s", 58_000), ("58.2s", 58_200), ("1m30s", 90_000), ("500ms", 500), ("1h2m3s", 3_723_000),
+    ("1.5h", 5_400_000), ("1m30.5s", 90_500), ("2h", 7_200_000), ("1h0m0s", 3_600_000),
+    ("30 s", 30_000), ("30 sec", 30_000), ("30 seconds", 30_000), ("1 min", 60_000),
+    ("2 minutes", 120_000), ("1 hour", 3_600_000), ("1 min 30 sec", 90_000), ("45S", 45_000),
+    ("1000us", 1), ("1000\u{b5}s", 1), ("1000\u{3bc}s", 1), ("1000000ns", 1),
+];
+
+/// What says nothing, as the value of any name for a wait.
+#[rustfmt::skip]
+const NONSENSE: &[&str] = &[
+    "", " ", "\t\n", ".", "..", "-", "+", "1..2", "1.2.3", "-1", "-0.5", "-1s", "1m-30s", "+-5",
+    "++5", "--5", "- 5", "e", "1e", "e5", "1e400", "-1e400", "1e999999999999", "1e25",
+    "nan", "NaN", "inf", "-inf", "Infinity", "infinity", "0x10", "1_000", "1,5", "1 000", "5 5",
+    "99999999999999999999999999h", "s", "ms", "5x", "5s5", "s5", "5s!",
+    "5 s.", "PT30S", "30 seconds from now", "soon", "later", "null", "true", "[]", "{}",
+    "٣", "٣s", "5٣", "５", "5ｓ", "5с", "5é", "é5", "5s💥", "💥", "1.é", ".é", "é.", "5\u{301}s",
+    "5\0s", "\u{feff}5", "2026-13-45T99:99:99Z", "2026-01-01", "12:30", "Mon", "GMT", "1 Jan 2026",
+    "Sun, 99 Nov 1994 08:49:37 GMT", "Sun, 06 Foo 1994 08:49:37 GMT",
+];
+
+#[test]
+fn strings_are_seconds_unless_they_carry_units() {
+    for (text, millis) in TEXTS {
+        let wait = Some(Duration::from_millis(*millis));
+        assert_eq!(in_header(text), wait, "header {text:?}");
+        assert_eq!(in_json(&json!({"retryAfter": text})), wait, "JSON {text:?}");
+    }
+}
+
+#[test]
+fn a_name_tells_the_unit_of_a_bare_number_in_any_spelling() {
+    #[rustfmt::skip]
+    let in_seconds = [
+        "retryAfter", "retry_after", "Retry-After", "RETRY_AFTER", "retryafter", "retry-after",
+        "retryAfterSeconds", "retry_after_seconds", "RetryAfterSeconds", "retry_after_secs",
+        "retryAfterSecs", "retryAfterSec", "retry_after_sec", "retry_after_s", "retryInSeconds",
+        "retry_in_seconds", "afterSeconds", "after_seconds", "retryDelay", "retry_delay",
+    ];
+    #[rustfmt::skip]
+    let in_millis = [
+        "retryAfterMs", "retry_after_ms", "RETRY_AFTER_MS", "Retry-After-Ms", "retryafterms",
+        "retryDelayMs", "retry_delay_ms", "retryInMs", "retry_in_ms",
+    ];
+    let read = |key: &str, value: Value| in_json(&json!({key: value}));
+    for key in in_seconds {
+        assert_eq!(read(key, json!(30)), seconds(30), "{key}");
+        assert_eq!(read(key, json!(1.5)), nanos(1_500_000_000), "{key}");
+        assert_eq!(read(key, json!("30")), seconds(30), "{key}");
+        assert_eq!(read(key, json!("1m30s")), seconds(90), "{key}");
+    }
+    for key in in_millis {
+        assert_eq!(read(key, json!(1500)), nanos(1_500_000_000), "{key}");
+        assert_eq!(read(key, json!(0.25)), nanos(250_000), "{key}");
+        assert_eq!(read(key, json!("1500")), nanos(1_500_000_000), "{key}");
+        assert_eq!(read(key, json!("2s")), seconds(2), "{key} with a unit");
+    }
+    // Never milliseconds by magnitude.
+    assert_eq!(read("retryAfter", json!(86_400_000)), seconds(86_400_000));
+    #[rustfmt::skip]
+    let others = [
+        "retry", "after", "retries", "retryAfterAll", "wait", "delay", "timeout", "window", "reset",
+        "retryCount", "maxRetryAfter", "xRetryAfter", "retry after", "retry.after", "rétryAfter", "",
+    ];
+    for key in others {
+        assert_eq!(read(key, json!(30)), None, "{key}");
+    }
+}
+
+#[test]
+fn a_fraction_is_never_rounded_down() {
+    let cases = [
+        (json!({"retryAfter": "1.0000000001"}), 1_000_000_001),
+        (json!({"retryAfter": "0.0000000001"}), 1),
+        (json!({"retryAfter": "1.9999999999"}), 2_000_000_000),
+        (json!({"retryAfter": format!("0.{}1", "0".repeat(40))}), 1),
+        (
+            json!({"retryAfter": format!("1.{}", "0".repeat(40))}),
+            1_000_000_000,
+        ),
+        (json!({"retryAfter": "0.3"}), 300_000_000),
+        (json!({"retryAfter": 0.1}), 100_000_000),
+        (json!({"retryAfter": 1.2e-9}), 2),
+        (json!({"retryAfter": "1.2e-9"}), 2),
+        (json!({"retryAfter": "0.1ns"}), 1),
+        (json!({"retryAfter": "1.0000001ms"}), 1_000_001),
+        (json!({"retry_after_ms": "0.0000001"}), 1),
+        (json!({"retry_after_ms": 1.000_000_1}), 1_000_001),
+        (json!({"retry_after_ms": "1.1e-6"}), 2),
+    ];
+    for (value, expected) in cases {
+        assert_eq!(in_json(&value), nanos(expected), "{value}");
+    }
+}
+
+#[test]
+fn the_longest_wait_that_a_duration_holds_is_still_one() {
+    let longest = "18446744073709551615";
+    assert_eq!(in_header(longest), seconds(u64::MAX));
+    assert_eq!(in_json(&json!({"retryAfter": u64::MAX})), seconds(u64::MAX));
+    assert_eq!(
+        in_header(&format!("{longest}.9999999999")),
+        None,
+        "rounded up it is too long"
+    );
+    assert_eq!(in_header("18446744073709551616"), None);
+    assert_eq!(in_json(&json!({"retryAfter": 1e20})), None);
+}
+
+#[test]
+fn dates_of_http_are_waits_from_now_and_zero_when_past() {
+    for ahead in [3, 90, 86_400] {
+        let at = from_now(i64::try_from(ahead).unwrap());
+        let forms = [
+            ("IMF-fixdate", "%a, %d %b %Y %H:%M:%S GMT"),
+            ("RFC 850", "%A, %d-%b-%y %H:%M:%S GMT"),
+            ("asctime", "%a %b %e %H:%M:%S %Y"),
+        ];
+        for (form, format) in forms {
+            let text = at.format(format).to_string();
+            assert_about(in_header(&text), ahead, form);
+            assert_about(in_json(&json!({"retryAfter": text})), ahead, form);
+            assert_about(in_json(&json!({"retry_at": text})), ahead, form);
+        }
+    }
+    let past = [
+        "Sun, 06 Nov 1994 08:49:37 GMT",
+        "Sunday, 06-Nov-94 08:49:37 GMT",
+        "Sun Nov  6 08:49:37 1994",
+    ];
+    for text in past {
+        assert_eq!(in_header(text), Some(Duration::ZERO), "{text}");
+    }
+}
+
+#[test]
+fn rfc_3339_and_the_epoch_are_waits_from_now_and_zero_when_past() {
+    let at = from_now(90);
+    let offset = |hours| FixedOffset::east_opt(hours * 3600 + 1800).unwrap();
+    let epoch = at.timestamp();
+    let values = [
+        json!(at.to_rfc3339_opts(SecondsFormat::Secs, true)),
+        json!(at.to_rfc3339_opts(SecondsFormat::Nanos, true)),
+        json!(at.with_timezone(&offset(5)).to_rfc3339()),
+        json!(at.with_timezone(&offset(-8)).to_rfc3339()),
+        json!(epoch),
+        json!(epoch.to_string()),
+        json!(at.timestamp_millis()),
+        json!(at.timestamp_millis().to_string()),
+    ];
+    #[rustfmt::skip]
+    let keys = ["retryAt", "retry_at", "resetAt", "reset_at", "RESET-AT", "retryNotBefore", "retry_not_before"];
+    for key in keys {
+        for value in &values {
+            let case = format!("{key}: {value}");
+            assert_about(in_json(&json!({key: value})), 90, &case);
+        }
+        let past = [
+            json!("1994-11-06T08:49:37Z"),
+            json!("0001-01-01T00:00:00+14:00"),
+            json!(0),
+            json!(784_111_777),
+            json!(784_111_777_000_u64),
+        ];
+        for value in past {
+            assert_eq!(
+                in_json(&json!({key: value})),
+                Some(Duration::ZERO),
+                "{key}: {value}"
+            );
+        }
+        for value in [
+            json!(-1),
+            json!("-1"),
+            json!(1e300),
+            json!("1e300"),
+            json!(null),
+            json!(true),
+        ] {
+            assert_eq!(in_json(&json!({key: value})), None, "{key}: {value}");
+        }
+    }
+    let text = values[2].as_str().unwrap();
+    assert_about(
+        in_json(&json!({"retryAfter": text})),
+        90,
+        "under a name for seconds",
+    );
+}
+
+#[test]
+fn a_hint_is_found_wherever_servers_put_it() {
+    let hint = json!({"retryAfter": 7});
+    let found = [
+        hint.clone(),
+        json!({"error": hint}),
+        json!({"details": hint}),
+        json!({"error": {"details": hint}}),
+        json!({"data": hint}),
+        json!({"adcp_error": hint}),
+        json!({"io.example/failure": hint}),
+    ];
+    for value in found {
+        assert_eq!(in_json(&value), seconds(7), "{value}");
+    }
+    let not_found = [
+        json!({}),
+        json!([hint]),
+        json!("retryAfter: 7"),
+        json!(7),
+        json!(null),
+        json!(true),
+        json!({"a": {"b": {"c": hint}}}),
+        json!({"message": "retryAfter: 7, wait 7 seconds"}),
+    ];
+    for value in not_found {
+        assert_eq!(in_json(&value), None, "{value}");
+    }
+}
+
+#[test]
+fn of_several_hints_the_longest_counts() {
+    let cases = [
+        (json!({"retryAfter": 5, "retry_after_ms": 9000}), 9),
+        (json!({"retryAfter": 9, "retry_after_ms": 5000}), 9),
+        (json!({"retryAfter": 5, "error": {"retryAfter": 9}}), 9),
+        (
+            json!({"retryAfter": 9, "error": {"details": {"retryAfter": 5}}}),
+            9,
+        ),
+        (json!({"retryAfter": 0, "data": {"retryDelay": "9s"}}), 9),
+        (json!({"retryAfter": -1, "ns": {"retry_after": 9}}), 9),
+        (
+            json!({"retryAfter": 9, "resetAt": "1994-11-06T08:49:37Z"}),
+            9,
+        ),
+        (
+            json!({"retryAfter": 9, "retry_after": "NaN", "retryInMs": 1e300}),
+            9,
+        ),
+    ];
+    for (value, expected) in cases {
+        assert_eq!(in_json(&value), seconds(expected), "{value}");
+    }
+}
+
+#[test]
+fn what_is_no_wait_is_no_hint_and_never_a_panic() {
+    for text in NONSENSE {
+        assert_eq!(in_header(text), None, "header {text:?}");
+        for key in ["retryAfter", "retryAfterMs", "retryAt"] {
+            assert_eq!(in_json(&json!({key: text})), None, "{key}: {text:?}");
+        }
+    }
+    let long = [
+        "9".repeat(400),
+        format!("{}s", "9".repeat(400)),
+        "é".repeat(400),
+        "1 ".repeat(400),
+    ];
+    for text in long {
+        assert_eq!(in_header(&text), None, "{text:.9}…");
+        for key in ["retryAfter", "retryAfterMs", "retryAt"] {
+            assert_eq!(in_json(&json!({key: text})), None, "{key}: {text:.9}…");
+        }
+    }
+    #[rustfmt::skip]
+    let values = [
+        json!(-1), json!(-0.5), json!(i64::MIN), json!(1e300), json!(f64::MAX), json!(null),
+        json!(true), json!(false), json!([]), json!([30]), json!({}), json!({"seconds": 30}),
+    ];
+    for value in values {
+        for key in ["retryAfter", "retry_after_ms"] {
+            assert_eq!(in_json(&json!({key: value})), None, "{key}: {value}");
+        }
+    }
+}
+
+#[test]
+fn no_text_makes_it_panic() {
+    let whole: Vec<&str> = NONSENSE
+        .iter()
+        .copied()
+        .chain(TEXTS.iter().map(|(text, _)| *text))
+        .collect();
+    let read = |text: &str| {
+        let _ = in_header(text);
+        for key in ["retryAfter", "retryAfterMs", "retryAt", text] {
+            let _ = in_json(&json!({key: text}));
+        }
+    };
+    for a in &whole {
+        for b in &whole {
+            read(&format!("{a}{b}"));
+        }
+    }
+    // Every length around the one at which a text counts as prose, cut inside a character or not.
+    for padding in 0..80 {
+        for tail in ["1", "1.", ".5", "1s", "é", "💥", "1e-400", "e400"] {
+            read(&format!("{}{tail}", "0".repeat(padding)));
+            read(&format!("{}{tail}", "é".repeat(padding)));
+            read(&format!("1.{}{tail}", "0".repeat(padding)));
+            read(&format!("{}{tail}", "9".repeat(padding)));
+        }
+    }
+    // Too small for a nanosecond, and no less than nothing.
+    let tiny = in_header("1e-400").unwrap();
+    assert!(tiny <= Duration::from_nanos(1), "{tiny:?}");
+}

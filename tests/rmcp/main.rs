@@ -1,1 +1,11 @@
 //! The adapter for rmcp, over real clients, real child processes and real sockets.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a step that fails must fail the test that takes it"
+)]
+
+mod adapter;
+mod bad_input;
+mod bookshop;
+mod startup;
+mod support;

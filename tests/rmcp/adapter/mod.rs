@@ -1,0 +1,5 @@
+//! The adapter in this process, between a real client of rmcp and a handler.
+
+mod answers;
+mod attempts;
+mod cancellation;

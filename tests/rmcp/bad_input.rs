@@ -1,0 +1,286 @@
+//! What no client should send: it is answered, or refused as the SDK refuses it; what reaches the
+//! stack leaves one valid line; and the server goes on.
+
+use crate::support::{Bookshop, Wire, assert_has, over_both_wires};
+use serde_json::{Value, json};
+
+over_both_wires! {
+    arguments_that_are_no_object_are_refused
+    arguments_that_are_null_are_none
+    a_tool_name_of_a_megabyte_is_cut_in_the_log_alone
+    a_tool_name_with_control_characters_is_logged_on_one_line
+    arguments_nested_100_deep_are_answered
+    arguments_nested_500_deep_harm_nothing
+    an_unpaired_surrogate_harms_nothing
+    large_integers_are_logged_digit_for_digit
+    a_request_without_a_name_is_refused
+    a_uri_of_a_megabyte_is_cut
+    secrets_among_the_arguments_are_masked_in_the_log
+}
+
+/// The server answers as if nothing had been, and leaves no line for what never reached it.
+async fn assert_goes_on(mut shop: Bookshop) {
+    let done = shop.call("get_author", json!({"title": "Dune"})).await;
+    assert_eq!(done.text(), "Frank Herbert");
+    shop.leave().await;
+}
+
+/// Calls `get_author` for "Dune" with one more argument, as it stands.
+async fn send_with(shop: &mut Bookshop, extra: &str) -> u64 {
+    let params =
+        format!(r#"{{"name":"get_author","arguments":{{"title":"Dune","extra":{extra}}}}}"#);
+    shop.send_text("tools/call", &params).await
+}
+
+async fn arguments_that_are_no_object_are_refused(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    for arguments in ["[]", r#"["Dune"]"#, r#""Dune""#, "5", "true"] {
+        let params = format!(r#"{{"name":"get_author","arguments":{arguments}}}"#);
+        let id = shop.send_text("tools/call", &params).await;
+        let answer = shop.answer(id).await;
+        // To the SDK it is no `tools/call` at all.
+        assert_eq!(answer["error"]["code"], -32601, "{arguments}: {answer:#}");
+        shop.expect_no_line(id);
+    }
+    assert_goes_on(shop).await;
+}
+
+async fn arguments_that_are_null_are_none(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let done = shop.call("get_author", Value::Null).await;
+    assert_eq!(done.result()["isError"], true);
+    assert!(done.text().contains("title"), "{}", done.text());
+    let wanted = json!({"outcome": "failed", "class": "invalid_input", "arguments": null});
+    assert_has(&done.line, &wanted);
+    assert_goes_on(shop).await;
+}
+
+async fn a_tool_name_of_a_megabyte_is_cut_in_the_log_alone(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let name = "burn_books_".repeat(100_000);
+    let done = shop.call(&name, json!({"title": "Dune"})).await;
+
+    assert_eq!(done.error()["code"], -32602);
+    let size = done.answer.to_string().len();
+    assert!(size < 16 * 1024, "an answer of {size} bytes");
+    let logged = done.line["tool"].as_str().unwrap();
+    assert!(logged.len() <= 256, "{logged}");
+    let kept = logged.strip_suffix('…').expect("a mark of the cut");
+    assert!(name.starts_with(kept) && kept.len() > 200, "{logged}");
+    let wanted = json!({"class": "not_found", "arguments": {"title": "Dune"}});
+    assert_has(&done.line, &wanted);
+    assert_goes_on(shop).await;
+}
+
+async fn a_tool_name_with_control_characters_is_logged_on_one_line(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let name = "get\n{\"level\":\"INFO\"}\r\u{0}\u{1b}[31m\u{85}\u{2028}\u{2029}author\"\\";
+    let done = shop.call(name, json!({"ti\ntle": "Du\u{7}ne"})).await;
+
+    assert_eq!(done.error()["code"], -32602);
+    let wanted = json!({"tool": name, "arguments": {"ti\ntle": "Du\u{7}ne"}});
+    assert_has(&done.line, &wanted);
+    assert_goes_on(shop).await;
+}
+
+async fn arguments_nested_100_deep_are_answered(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let arrays = format!("{}1{}", "[".repeat(100), "]".repeat(100));
+    let objects = format!("{}1{}", r#"{"a":"#.repeat(100), "}".repeat(100));
+    for extra in [arrays, objects] {
+        let id = send_with(&mut shop, &extra).await;
+        let done = shop.conclude(id).await;
+        assert_eq!(done.text(), "Frank Herbert");
+        let logged = &done.line["arguments"]["extra"];
+        assert_eq!(logged.to_string(), extra, "whole, as there is room");
+    }
+    assert_goes_on(shop).await;
+}
+
+async fn arguments_nested_500_deep_harm_nothing(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let extra = format!("{}{}", "[".repeat(500), "]".repeat(500));
+    // Too deep for the SDK's parser, which is silent on stdio about what it cannot parse.
+    let id = send_with(&mut shop, &extra).await;
+    shop.expect_unread(id).await;
+    assert_goes_on(shop).await;
+}
+
+async fn an_unpaired_surrogate_harms_nothing(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    for extra in [r#""\ud800""#, r#""\udc00 and more""#, r#"{"\ud83d":1}"#] {
+        // No string that Rust could hold: the SDK's parser refuses it.
+        let id = send_with(&mut shop, extra).await;
+        shop.expect_unread(id).await;
+    }
+    let id = send_with(&mut shop, r#""\ud83d\ude00""#).await;
+    let done = shop.conclude(id).await;
+    assert_eq!(done.line["arguments"]["extra"], "😀", "a pair is one");
+    assert_goes_on(shop).await;
+}
+
+async fn large_integers_are_logged_digit_for_digit(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let numbers = "[9007199254740993,18446744073709551615,-9223372036854775808,0,-1]";
+    let id = send_with(&mut shop, numbers).await;
+    let done = shop.conclude(id).await;
+    assert_eq!(done.text(), "Frank Herbert");
+    // Compared as text, since a parser might round both in the same way.
+    let line = shop.line_text(id);
+    let logged = format!(r#""extra":{numbers}"#);
+    assert!(line.contains(&logged), "{logged} in {line}");
+    assert_goes_on(shop).await;
+}
+
+async fn a_request_without_a_name_is_refused(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let nameless = [
+        ("tools/call", "{}"),
+        ("tools/call", r#"{"arguments":{}}"#),
+        ("tools/call", r#"{"name":5}"#),
+        ("resources/read", "{}"),
+        ("resources/read", r#"{"uri":null}"#),
+        ("prompts/get", r#"{"arguments":{}}"#),
+    ];
+    for (method, params) in nameless {
+        let id = shop.send_text(method, params).await;
+        let answer = shop.answer(id).await;
+        assert!(answer["error"]["code"].is_i64(), "{params}: {answer:#}");
+        shop.expect_no_line(id);
+    }
+    assert_goes_on(shop).await;
+}
+
+async fn a_uri_of_a_megabyte_is_cut(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let uri = format!("books://{}", "N".repeat(1_000_000));
+    let done = shop.exchange("resources/read", &json!({"uri": uri})).await;
+
+    assert_eq!(done.error()["code"], -32602);
+    let size = done.answer.to_string().len();
+    assert!(size < 16 * 1024, "an answer of {size} bytes");
+    let logged = done.line["uri"].as_str().unwrap();
+    assert!(logged.len() <= 256 && logged.ends_with('…'), "{logged}");
+
+    let done = shop.call("get_author", json!({"title": uri})).await;
+    assert_eq!(done.result()["isError"], true);
+    let size = done.answer.to_string().len();
+    assert!(size < 16 * 1024, "an answer of {size} bytes");
+    assert_goes_on(shop).await;
+}
+
+async fn secrets_among_the_arguments_are_masked_in_the_log(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let arguments = json!({
+        "title": "Dune",
+        "api_key": "s3cr3t-1",
+        "X-Auth-Token": "s3cr3t-2",
+        "login": {"Password": "s3cr3t-3", "user": "ann"},
+        "headers": ["Bearer s3cr3t-4"],
+        "credentials": {"id": "s3cr3t-5"},
+        "pin": 53_774,
+        "max_tokens": 100,
+    });
+    let done = shop.call("get_author", arguments).await;
+
+    assert_eq!(done.text(), "Frank Herbert");
+    let masked = json!({
+        "title": "Dune",
+        "api_key": "[masked]",
+        "X-Auth-Token": "[masked]",
+        "login": {"Password": "[masked]", "user": "ann"},
+        "headers": ["[masked]"],
+        "credentials": "[masked]",
+        "pin": "[masked]",
+        "max_tokens": 100,
+    });
+    assert_eq!(done.line["arguments"], masked);
+    assert_goes_on(shop).await;
+}
+
+/// 10 MB: more than the SDK takes over HTTP, and less than it takes on stdio.
+fn ten_megabytes() -> String {
+    format!(r#""{}""#, "\\\"ü".repeat(2_500_000))
+}
+
+#[tokio::test]
+async fn ten_megabytes_of_arguments_are_answered_on_stdio_and_cut_in_the_log() {
+    let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
+    let extra = ten_megabytes();
+    assert!(extra.len() >= 10_000_000);
+    let id = send_with(&mut shop, &extra).await;
+    let done = shop.conclude(id).await;
+
+    assert_eq!(done.text(), "Frank Herbert");
+    let line = shop.line_text(id);
+    assert!(line.len() <= 16 * 1024, "{} bytes", line.len());
+    let arguments = done.line["arguments"].to_string();
+    assert!(arguments.contains('…'), "a mark of the cut: {arguments}");
+    assert_goes_on(shop).await;
+}
+
+#[tokio::test]
+async fn ten_megabytes_of_arguments_are_refused_over_http() {
+    let shop = Bookshop::open(Wire::Http, &[]).await;
+    let extra = ten_megabytes();
+    let message = format!(
+        r#"{{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{{"name":"get_author","arguments":{{"title":"Dune","extra":{extra}}}}}}}"#
+    );
+    let posted = shop.http().post(message).await;
+    assert_eq!(posted.status, 413, "{posted:?}");
+    assert_goes_on(shop).await;
+}
+
+/// Each is no message: not JSON, or JSON of another shape.
+const NO_MESSAGES: [(&str, bool); 12] = [
+    (r#"{"jsonrpc":"2.0","id":90"#, false),
+    ("hello", false),
+    (r#"{"jsonrpc":"2.0","id":90,"method":"ping"}}"#, false),
+    (r#"[{"jsonrpc":"2.0","id":90,"method":"ping"}]"#, true),
+    ("[]", true),
+    ("{}", true),
+    ("null", true),
+    ("5", true),
+    (r#"{"jsonrpc":"2.0","id":90}"#, true),
+    (r#"{"jsonrpc":"2.0","id":90,"params":{}}"#, true),
+    (r#"{"jsonrpc":"2.0","id":90,"method":5}"#, true),
+    (r#"{"jsonrpc":"1.0","id":90,"method":"ping"}"#, true),
+];
+
+#[tokio::test]
+async fn what_is_no_message_is_ignored_or_refused_on_stdio() {
+    let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
+    for (text, is_json) in NO_MESSAGES {
+        shop.write(text).await;
+        if is_json {
+            let error = shop.error_without_id().await;
+            assert_eq!(error["code"], -32600, "{text}");
+        }
+    }
+    shop.write("").await;
+    shop.write("\u{feff}").await;
+    assert_goes_on(shop).await;
+}
+
+#[tokio::test]
+async fn what_is_no_message_is_refused_over_http() {
+    let shop = Bookshop::open(Wire::Http, &[]).await;
+    for (text, _) in NO_MESSAGES {
+        let posted = shop.http().post(text.to_owned()).await;
+        assert!(posted.status.is_client_error(), "{text}: {posted:?}");
+    }
+    assert_goes_on(shop).await;
+}
+
+#[tokio::test]
+async fn a_session_that_nobody_knows_is_refused_over_http() {
+    let shop = Bookshop::open(Wire::Http, &[]).await;
+    let stranger = shop
+        .http()
+        .in_session("00000000-0000-4000-8000-000000000000");
+    let message =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_author"}}"#;
+    let posted = stranger.post(message.to_owned()).await;
+    assert_eq!(posted.status, 404, "{posted:?}");
+    assert_goes_on(shop).await;
+}

@@ -1,0 +1,53 @@
+//! The first fatal failure ends the server, and tells everyone why.
+
+use crate::support::{Bookshop, Wire, assert_has, over_both_wires};
+use serde_json::json;
+use std::time::Duration;
+use tokio::time::Instant;
+
+over_both_wires! {
+    a_fatal_failure_is_answered_and_ends_the_process_with_a_reason
+    a_fatal_failure_leaves_no_other_call_without_an_answer
+}
+
+const REASON: &str = "the shelf is gone, no call can succeed any more";
+
+async fn a_fatal_failure_is_answered_and_ends_the_process_with_a_reason(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    // Neither an open stdin nor an open stream may hold up the end.
+    let stream = shop.listen().await;
+    let begun = Instant::now();
+    let done = shop.call("shelve", json!({})).await;
+
+    assert_eq!(done.error()["code"], -32603);
+    assert_eq!(done.error()["message"], REASON);
+    let wanted = json!({
+        "level": "ERROR", "tool": "shelve", "outcome": "failed", "is_error": null,
+        "retried": false, "attempts": 1, "class": "fatal", "error": REASON,
+    });
+    assert_has(&done.line, &wanted);
+
+    let (status, said) = shop.ended().await;
+    assert_eq!(status.code(), Some(1));
+    assert_eq!(said, [format!("Error: {REASON}")]);
+    let elapsed = begun.elapsed();
+    assert!(elapsed < Duration::from_secs(10), "{elapsed:?}");
+    drop(stream);
+}
+
+async fn a_fatal_failure_leaves_no_other_call_without_an_answer(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &["--attempt-timeout", "900"]).await;
+    let sleep = json!({"name": "sleep", "arguments": {"seconds": 600}});
+    let sleeping = shop.send("tools/call", &sleep).await;
+    // Answered after the sleep began.
+    shop.call("get_author", json!({"title": "Dune"})).await;
+    let shelved = json!({"name": "shelve", "arguments": {}});
+    let shelved = shop.send("tools/call", &shelved).await;
+
+    let answer = shop.answer(shelved).await;
+    assert_eq!(answer["error"]["message"], REASON);
+    let answer = shop.answer(sleeping).await;
+    assert_eq!(answer["error"]["code"], -32603, "{answer:#}");
+    let (status, _) = shop.ended().await;
+    assert_eq!(status.code(), Some(1));
+}

@@ -1,0 +1,9 @@
+//! The Bookshop as its clients see it, over stdio and over HTTP: what is on the wire, and what is
+//! in the log.
+
+mod answers;
+mod crashes;
+mod end;
+mod repeats;
+mod resources;
+mod sleep;

@@ -1,0 +1,418 @@
+use super::{Child, HttpWire, Lines, log_line, log_lines, within};
+use reqwest::Response;
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, process::ExitStatus};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    process::{ChildStdin, ChildStdout},
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+};
+
+/// How one talks to a Bookshop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Stdio,
+    Http,
+}
+
+/// The methods that go through the stack: each such request leaves one line.
+const LOGGED: [&str; 3] = ["tools/call", "resources/read", "prompts/get"];
+
+/// A Bookshop in a process of its own, spoken to in raw JSON-RPC.
+pub(crate) struct Bookshop {
+    child: Child,
+    line: Line,
+    arrivals: UnboundedReceiver<Arrival>,
+    // Arrived, and not asked for yet.
+    kept: Vec<Arrival>,
+    // All that came over the wire, for what must never be in it.
+    seen: Vec<String>,
+    due: BTreeSet<u64>,
+    next_id: u64,
+}
+
+enum Line {
+    Stdio(ChildStdin),
+    Http {
+        http: HttpWire,
+        arrived: UnboundedSender<Arrival>,
+    },
+}
+
+enum Arrival {
+    Message(String),
+    /// There will be no answer to this request any more.
+    Never {
+        id: u64,
+        why: String,
+    },
+}
+
+/// A request, its answer and its line in the log.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) answer: Value,
+    pub(crate) line: Value,
+}
+
+impl Exchange {
+    /// The result, where there is no error.
+    #[track_caller]
+    pub(crate) fn result(&self) -> &Value {
+        let result = self.answer.get("result");
+        result.unwrap_or_else(|| panic!("no result: {:#}", self.answer))
+    }
+
+    /// The JSON-RPC error.
+    #[track_caller]
+    pub(crate) fn error(&self) -> &Value {
+        let error = self.answer.get("error");
+        error.unwrap_or_else(|| panic!("no error: {:#}", self.answer))
+    }
+
+    /// The only block of a tool's result, which is a text.
+    #[track_caller]
+    pub(crate) fn text(&self) -> &str {
+        let content = self.result()["content"].as_array().unwrap();
+        assert_eq!(content.len(), 1, "one block: {content:#?}");
+        assert_eq!(content[0]["type"], "text");
+        content[0]["text"].as_str().unwrap()
+    }
+}
+
+impl Bookshop {
+    /// One that is initialized and takes calls.
+    pub(crate) async fn open(wire: Wire, arguments: &[&str]) -> Self {
+        Self::open_with(wire, arguments, &[]).await
+    }
+
+    /// The same, with environment variables of its own.
+    pub(crate) async fn open_with(
+        wire: Wire,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let mut arguments = arguments.to_vec();
+        if wire == Wire::Http {
+            arguments.extend(["--http", "127.0.0.1:0"]);
+        }
+        let (mut child, stdin, stdout) = Child::start(&arguments, variables);
+        let (arrived, arrivals) = unbounded_channel();
+        let line = match wire {
+            Wire::Stdio => {
+                tokio::spawn(read_stdout(stdout, arrived));
+                Line::Stdio(stdin)
+            }
+            Wire::Http => {
+                let url = url(&mut child.stderr).await;
+                let http = HttpWire::new(&url);
+                // Its stdout is not the wire, and must stay empty all the same.
+                tokio::spawn(read_stdout(stdout, arrived.clone()));
+                Line::Http { http, arrived }
+            }
+        };
+        let mut shop = Self {
+            child,
+            line,
+            arrivals,
+            kept: Vec::new(),
+            seen: Vec::new(),
+            due: BTreeSet::new(),
+            next_id: 1,
+        };
+        shop.initialize().await;
+        shop
+    }
+
+    async fn initialize(&mut self) {
+        let request = json!({
+            "jsonrpc": "2.0", "id": 0, "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "raw", "version": "1"},
+            },
+        });
+        match &mut self.line {
+            Line::Stdio(_) => self.write(&request.to_string()).await,
+            Line::Http { http, arrived } => {
+                let posted = within("a session", http.open(request.to_string())).await;
+                for message in posted.messages {
+                    arrived.send(Arrival::Message(message)).unwrap();
+                }
+            }
+        }
+        let answer = self.answer(0).await;
+        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
+        self.notify("notifications/initialized", &json!({})).await;
+    }
+
+    /// Calls a tool, and waits for its answer and its line.
+    pub(crate) async fn call(&mut self, tool: &str, arguments: Value) -> Exchange {
+        let params = json!({"name": tool, "arguments": arguments});
+        self.exchange("tools/call", &params).await
+    }
+
+    /// Makes a request that goes through the stack.
+    pub(crate) async fn exchange(&mut self, method: &str, params: &Value) -> Exchange {
+        let id = self.send(method, params).await;
+        self.conclude(id).await
+    }
+
+    /// Waits for what a request leaves: its answer and its line.
+    pub(crate) async fn conclude(&mut self, id: u64) -> Exchange {
+        Exchange {
+            answer: self.answer(id).await,
+            line: self.line(id).await,
+        }
+    }
+
+    /// Makes a request that does not go through the stack.
+    pub(crate) async fn request(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.send(method, params).await;
+        self.answer(id).await
+    }
+
+    /// Begins a request, and gives its id.
+    pub(crate) async fn send(&mut self, method: &str, params: &Value) -> u64 {
+        self.send_text(method, &params.to_string()).await
+    }
+
+    /// The same, for parameters that no JSON library would write.
+    pub(crate) async fn send_text(&mut self, method: &str, params: &str) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        if LOGGED.contains(&method) {
+            self.due.insert(id);
+        }
+        let message =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        match &self.line {
+            Line::Stdio(_) => self.write(&message).await,
+            Line::Http { http, arrived } => {
+                tokio::spawn(post(http.clone(), id, message, arrived.clone()));
+            }
+        }
+        id
+    }
+
+    pub(crate) async fn notify(&mut self, method: &str, params: &Value) {
+        let message = json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string();
+        match &self.line {
+            Line::Stdio(_) => self.write(&message).await,
+            Line::Http { http, .. } => {
+                let posted = within("202", http.post(message)).await;
+                assert_eq!(posted.status, 202, "{posted:?}");
+            }
+        }
+    }
+
+    /// A line on stdin, whatever it is.
+    pub(crate) async fn write(&mut self, text: &str) {
+        let Line::Stdio(stdin) = &mut self.line else {
+            panic!("only stdio has lines");
+        };
+        let writing = async {
+            stdin.write_all(text.as_bytes()).await.unwrap();
+            stdin.write_all(b"\n").await.unwrap();
+            stdin.flush().await.unwrap();
+        };
+        within("stdin to take a line", writing).await;
+    }
+
+    /// The HTTP side, for requests that are none of MCP's.
+    pub(crate) fn http(&self) -> &HttpWire {
+        match &self.line {
+            Line::Http { http, .. } => http,
+            Line::Stdio(_) => panic!("this Bookshop is on stdio"),
+        }
+    }
+
+    /// What a client keeps open that says nothing: over HTTP the stream for what is unasked.
+    pub(crate) async fn listen(&self) -> Option<Response> {
+        match &self.line {
+            Line::Http { http, .. } => Some(within("a stream", http.listen()).await),
+            // Its stdin is open anyway.
+            Line::Stdio(_) => None,
+        }
+    }
+
+    /// The SDK could not even read the request: HTTP says so, stdio says nothing.
+    pub(crate) async fn expect_unread(&mut self, id: u64) {
+        self.expect_no_line(id);
+        if let Line::Http { .. } = self.line {
+            let is_its = move |arrival: &Arrival| match arrival {
+                Arrival::Message(_) => false,
+                Arrival::Never { id: never, .. } => *never == id,
+            };
+            let refusal = self.arrival("a refusal", is_its).await;
+            let Arrival::Never { why, .. } = refusal else {
+                unreachable!("not wanted");
+            };
+            assert!(why.starts_with('4'), "refused by its status: {why}");
+        }
+        // What is answered later shows that nothing more comes for it.
+        self.request("ping", &json!({})).await;
+        let is_answer = |arrival: &Arrival| match arrival {
+            Arrival::Message(text) => message(text)["id"] == id,
+            Arrival::Never { .. } => false,
+        };
+        assert!(!self.kept.iter().any(is_answer), "an answer to {id}");
+    }
+
+    /// The request left no trace in the stack, as the SDK refused it.
+    pub(crate) fn expect_no_line(&mut self, id: u64) {
+        assert!(self.due.remove(&id), "request {id} was not due a line");
+    }
+
+    /// The answer to a request.
+    pub(crate) async fn answer(&mut self, id: u64) -> Value {
+        let is_wanted = move |arrival: &Arrival| match arrival {
+            Arrival::Message(text) => message(text)["id"] == id,
+            Arrival::Never { id: never, .. } => *never == id,
+        };
+        match self
+            .arrival(&format!("the answer to {id}"), is_wanted)
+            .await
+        {
+            Arrival::Message(text) => message(&text),
+            Arrival::Never { why, .. } => panic!("no answer to {id}: {why}"),
+        }
+    }
+
+    /// An error that answers no request in particular.
+    pub(crate) async fn error_without_id(&mut self) -> Value {
+        let is_wanted = |arrival: &Arrival| match arrival {
+            Arrival::Message(text) => message(text)["id"].is_null(),
+            Arrival::Never { .. } => false,
+        };
+        match self.arrival("an error without an id", is_wanted).await {
+            Arrival::Message(text) => message(&text)["error"].take(),
+            Arrival::Never { .. } => unreachable!("not wanted"),
+        }
+    }
+
+    async fn arrival(&mut self, what: &str, is_wanted: impl Fn(&Arrival) -> bool) -> Arrival {
+        if let Some(at) = self.kept.iter().position(&is_wanted) {
+            return self.kept.remove(at);
+        }
+        loop {
+            let Some(arrival) = within(what, self.arrivals.recv()).await else {
+                panic!("stdout ended before {what}");
+            };
+            if let Arrival::Message(text) = &arrival {
+                self.seen.push(text.clone());
+            }
+            if is_wanted(&arrival) {
+                return arrival;
+            }
+            self.kept.push(arrival);
+        }
+    }
+
+    /// The line of a request in the log, once it is there.
+    pub(crate) async fn line(&mut self, id: u64) -> Value {
+        let is_its = |line: &str| line.starts_with('{') && log_line(line)["request_id"] == id;
+        let what = format!("line of request {id}");
+        let line = self.child.stderr.first(&what, is_its).await;
+        log_line(&line)
+    }
+
+    /// The same, as it stands; it has to be there by now.
+    pub(crate) fn line_text(&self, id: u64) -> String {
+        let mut lines = self.child.stderr.so_far();
+        lines.retain(|line| line.starts_with('{') && log_line(line)["request_id"] == id);
+        assert_eq!(lines.len(), 1, "one line of request {id}: {lines:#?}");
+        lines.swap_remove(0)
+    }
+
+    /// Whether a line of a request is there by now.
+    pub(crate) fn has_line(&self, id: u64) -> bool {
+        let lines = log_lines(&self.child.stderr.so_far());
+        lines.iter().any(|line| line["request_id"] == id)
+    }
+
+    /// Fails if any of these texts ever came over the wire.
+    #[track_caller]
+    pub(crate) fn assert_never_sent(&self, secrets: &[&str]) {
+        for text in &self.seen {
+            for secret in secrets {
+                assert!(!text.contains(secret), "`{secret}` in {text}");
+            }
+        }
+    }
+
+    /// Leaves. The server ends normally, with one line for each call and nothing beside.
+    pub(crate) async fn leave(mut self) {
+        let stdin = match self.line {
+            Line::Stdio(stdin) => Some(stdin),
+            Line::Http { .. } => {
+                self.child.interrupt();
+                None
+            }
+        };
+        drop(stdin);
+        let status = self.child.ended().await;
+        assert_eq!(status.code(), Some(0), "leaving is a normal end");
+        let lines = self.child.stderr.all().await;
+        assert_one_line_each(&lines, &self.due);
+    }
+
+    /// Waits for the server to end by itself, and gives how it ended and what it said on stderr
+    /// beside its log.
+    pub(crate) async fn ended(mut self) -> (ExitStatus, Vec<String>) {
+        let status = self.child.ended().await;
+        let mut lines = self.child.stderr.all().await;
+        assert_one_line_each(&lines, &self.due);
+        lines.retain(|line| !line.starts_with('{') && !line.starts_with(LISTENING));
+        (status, lines)
+    }
+}
+
+#[track_caller]
+fn assert_one_line_each(lines: &[String], due: &BTreeSet<u64>) {
+    let mut left = Vec::new();
+    for line in log_lines(lines) {
+        left.push(line["request_id"].as_u64().expect("a request of ours"));
+    }
+    left.sort_unstable();
+    let due: Vec<u64> = due.iter().copied().collect();
+    assert_eq!(left, due, "one line for each request, in {lines:#?}");
+}
+
+const LISTENING: &str = "listening on ";
+
+async fn url(stderr: &mut Lines) -> String {
+    let line = stderr
+        .first("URL", |line| line.starts_with(LISTENING))
+        .await;
+    line.trim_start_matches(LISTENING).to_owned()
+}
+
+async fn read_stdout(stdout: ChildStdout, arrived: UnboundedSender<Arrival>) {
+    let mut lines = BufReader::new(stdout).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        if arrived.send(Arrival::Message(line)).is_err() {
+            return;
+        }
+    }
+}
+
+async fn post(http: HttpWire, id: u64, message: String, arrived: UnboundedSender<Arrival>) {
+    let posted = http.post(message).await;
+    let why = format!("{} {:?}", posted.status, posted.body);
+    for message in posted.messages {
+        // Who asked may be gone.
+        let _ = arrived.send(Arrival::Message(message));
+    }
+    // After the messages: it matters only where the answer is not among them.
+    let _ = arrived.send(Arrival::Never { id, why });
+}
+
+/// Whatever comes over the wire is a message of JSON-RPC.
+fn message(text: &str) -> Value {
+    let message: Value = serde_json::from_str(text)
+        .unwrap_or_else(|error| panic!("the wire carries the protocol alone ({error}): {text}"));
+    assert_eq!(message["jsonrpc"], "2.0", "{text}");
+    message
+}

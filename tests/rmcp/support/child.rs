@@ -1,0 +1,94 @@
+use super::Lines;
+use std::{
+    env,
+    path::PathBuf,
+    process::{Child as Process, Command, ExitStatus, Stdio},
+    time::Duration,
+};
+use tokio::process::{ChildStdin, ChildStdout};
+
+/// How long a test waits for anything before it fails: far longer than anything takes, and not
+/// for ever.
+pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+
+/// What `future` gives, or a failed test.
+pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let Ok(value) = tokio::time::timeout(LIMIT, future).await else {
+        panic!("waited {LIMIT:?} for {what}");
+    };
+    value
+}
+
+/// The Bookshop as a process of its own. It is killed and waited for when this is dropped.
+pub(crate) struct Child {
+    process: Process,
+    pub(crate) stderr: Lines,
+}
+
+impl Child {
+    /// Starts it, and gives its stdin and stdout.
+    pub(crate) fn start(
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> (Self, ChildStdin, ChildStdout) {
+        let mut process = Command::new(program())
+            .args(arguments)
+            // The backtraces of the panics that tests bring about would only cost time.
+            .env("RUST_BACKTRACE", "0")
+            .envs(variables.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let stdin = ChildStdin::from_std(process.stdin.take().unwrap()).unwrap();
+        let stdout = ChildStdout::from_std(process.stdout.take().unwrap()).unwrap();
+        let stderr = process.stderr.take().unwrap();
+        let stderr = Lines::read(tokio::process::ChildStderr::from_std(stderr).unwrap());
+        (Self { process, stderr }, stdin, stdout)
+    }
+
+    /// Waits for its own end.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        let polled = async {
+            loop {
+                if let Some(status) = self.process.try_wait().unwrap() {
+                    return status;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        within("the end of the process", polled).await
+    }
+
+    /// Asks it to end, as a terminal does with Ctrl-C.
+    pub(crate) fn interrupt(&self) {
+        let id = self.process.id().to_string();
+        let status = Command::new("kill").args(["-INT", &id]).status().unwrap();
+        assert!(status.success(), "kill -INT {id}");
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // It may have ended by itself: then both have nothing to do.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Examples are built beside the tests: `target/PROFILE/{deps,examples}`.
+fn program() -> PathBuf {
+    let test = env::current_exe().unwrap();
+    let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
+    let program = profile
+        .join("examples")
+        .join(format!("bookshop{}", env::consts::EXE_SUFFIX));
+    assert!(
+        program.exists(),
+        "{} is missing: build the examples (`cargo build --examples`, with the profile and the \
+         target directory of the tests)",
+        program.display()
+    );
+    program
+}

@@ -1,0 +1,125 @@
+use reqwest::{Client, RequestBuilder, Response, StatusCode, header};
+use std::time::Duration;
+
+const SESSION: &str = "mcp-session-id";
+
+/// Streamable HTTP by hand: one session with a server.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpWire {
+    client: Client,
+    url: String,
+    session: Option<String>,
+}
+
+/// What came for one POST.
+#[derive(Debug)]
+pub(crate) struct Posted {
+    pub(crate) status: StatusCode,
+    pub(crate) messages: Vec<String>,
+    /// The body, where it is no stream of events.
+    pub(crate) body: String,
+}
+
+impl HttpWire {
+    pub(crate) fn new(url: &str) -> Self {
+        let client = Client::builder()
+            .no_proxy()
+            .timeout(Duration::from_secs(60))
+            .build()
+            .unwrap();
+        Self {
+            client,
+            url: url.to_owned(),
+            session: None,
+        }
+    }
+
+    pub(crate) fn session(&self) -> &str {
+        self.session.as_deref().unwrap()
+    }
+
+    /// The same server, in another session.
+    pub(crate) fn in_session(&self, session: &str) -> Self {
+        Self {
+            session: Some(session.to_owned()),
+            ..self.clone()
+        }
+    }
+
+    /// Sends the first message, and keeps the session that it is given.
+    pub(crate) async fn open(&mut self, initialize: String) -> Posted {
+        let response = self.request(initialize).send().await.unwrap();
+        let session = response.headers().get(SESSION).expect("a session");
+        self.session = Some(session.to_str().unwrap().to_owned());
+        read(response).await
+    }
+
+    /// Sends one message, and reads all that comes for it.
+    pub(crate) async fn post(&self, message: String) -> Posted {
+        read(self.request(message).send().await.unwrap()).await
+    }
+
+    /// Opens the stream on which a server speaks unasked. It stays open while this is kept.
+    pub(crate) async fn listen(&self) -> Response {
+        let request = self.client.get(&self.url).header(SESSION, self.session());
+        let request = request.header(header::ACCEPT, "text/event-stream");
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        response
+    }
+
+    fn request(&self, body: String) -> RequestBuilder {
+        let request = self
+            .client
+            .post(&self.url)
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, "application/json, text/event-stream")
+            .body(body);
+        match &self.session {
+            Some(session) => request.header(SESSION, session),
+            None => request,
+        }
+    }
+}
+
+async fn read(mut response: Response) -> Posted {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let kind = kind.map_or("", |kind| kind.to_str().unwrap()).to_owned();
+    let mut body = Vec::new();
+    // A stream that breaks off is one that brought no more: who waits for an answer will miss it.
+    while let Ok(Some(part)) = response.chunk().await {
+        body.extend_from_slice(&part);
+    }
+    let body = String::from_utf8(body).unwrap();
+    if kind.starts_with("text/event-stream") {
+        Posted {
+            status,
+            messages: events(&body),
+            body: String::new(),
+        }
+    } else if kind.starts_with("application/json") {
+        Posted {
+            status,
+            messages: vec![body.clone()],
+            body,
+        }
+    } else {
+        Posted {
+            status,
+            messages: Vec::new(),
+            body,
+        }
+    }
+}
+
+/// The data of the events; those without any only keep the stream alive.
+fn events(body: &str) -> Vec<String> {
+    body.split("\n\n")
+        .map(|event| {
+            let lines = event.lines().filter_map(|line| line.strip_prefix("data:"));
+            lines.map(str::trim_start).collect::<Vec<_>>().join("\n")
+        })
+        .filter(|data| !data.is_empty())
+        .collect()
+}

@@ -1,0 +1,36 @@
+//! What the tests of the adapter share: a Bookshop in a process of its own, and a handler in this
+//! one, both spoken to over real transports.
+
+mod bookshop;
+mod child;
+mod http;
+mod lines;
+mod local;
+
+pub(crate) use self::{
+    bookshop::{Bookshop, Exchange, Wire},
+    child::{Child, within},
+    http::HttpWire,
+    lines::{Lines, assert_has, log_line, log_lines},
+    local::{
+        Attempts, Desk, Log, Run, WAIT, call, connect, connect_modern, ok, preset, retry, settings,
+        text,
+    },
+};
+
+/// Runs each scenario over both wires.
+macro_rules! over_both_wires {
+    ($($scenario:ident)*) => {
+        mod over_stdio {
+            $(#[tokio::test] async fn $scenario() {
+                super::$scenario($crate::support::Wire::Stdio).await;
+            })*
+        }
+        mod over_http {
+            $(#[tokio::test] async fn $scenario() {
+                super::$scenario($crate::support::Wire::Http).await;
+            })*
+        }
+    };
+}
+pub(crate) use over_both_wires;
