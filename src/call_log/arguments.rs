@@ -19,8 +19,8 @@ pub enum ArgumentLogging {
     Off,
 }
 
-/// Deeper values are cut. No JSON that an SDK parses is deeper.
-const MAX_DEPTH: usize = 128;
+/// Deeper values are cut: common parsers refuse a line that is deeper than 128.
+const MAX_DEPTH: usize = 120;
 
 /// What a key that holds a secret contains, without case and punctuation.
 const SECRET_PARTS: &[&str] = &[

@@ -16,7 +16,8 @@ const CUT: &str = "…";
 impl Writer {
     pub(super) fn new(limit: usize) -> Self {
         Self {
-            out: String::new(),
+            // A usual line fits, and few arguments are longer.
+            out: String::with_capacity(512.min(limit)),
             limit,
             follows_another: false,
         }

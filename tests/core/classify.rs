@@ -50,7 +50,7 @@ fn wrapped(error: impl Into<BoxError>) -> BoxError {
 }
 
 fn seconds(wait: u64) -> Option<Duration> {
-    Some(Duration::from_secs(wait))
+    Duration::from_secs(wait).into()
 }
 
 /// A flagged result with something in every field.

@@ -131,9 +131,14 @@ fn a_code_that_is_another_word_is_not_known() {
         "", " ", "_", "429", "rate", "limited", "rate_limit", "rate_limited_2", "not_rate_limited",
         "at_capacities", "found", "not_foundry", "forbid", "unauthorized_client",
     ];
-    // Only case, `_`, `-` and blanks do not matter.
-    let other_signs = ["rate.limited", "rate_limited!", "not/found", "forbiddené"];
-    for code in others.into_iter().chain(other_signs) {
+    for code in others {
+        assert_eq!(Class::from_code(code), None, "{code:?}");
+    }
+}
+
+#[test]
+fn only_case_underscore_hyphen_and_blanks_of_a_code_do_not_matter() {
+    for code in ["rate.limited", "rate_limited!", "not/found", "forbiddené"] {
         assert_eq!(Class::from_code(code), None, "{code:?}");
     }
 }
@@ -334,7 +339,9 @@ fn a_failure_deep_inside_a_foreign_error_is_found() {
 }
 
 /// A service that is never ready.
-struct Unready(fn() -> BoxError);
+struct Unready(Thrown);
+
+type Thrown = fn() -> BoxError;
 
 impl Service<()> for Unready {
     type Response = ();
@@ -353,7 +360,7 @@ impl Service<()> for Unready {
 #[tokio::test]
 async fn what_ended_a_buffer_is_known_through_it() {
     #[rustfmt::skip]
-    let cases: [(&str, fn() -> BoxError, Class); 4] = [
+    let cases: [(&str, Thrown, Class); 4] = [
         ("a panic", || panic!("the shelf fell"), Class::Connection),
         ("a final failure", || Failure::unauthorized("no key").into(), Class::Unauthorized),
         ("a lost connection", || io::Error::from(io::ErrorKind::BrokenPipe).into(), Class::Connection),

@@ -43,7 +43,7 @@ fn search() -> Call {
 }
 
 fn millis(wait: u64) -> Option<Duration> {
-    Some(Duration::from_millis(wait))
+    Duration::from_millis(wait).into()
 }
 
 fn object(value: &Value) -> Option<Map<String, Value>> {
@@ -253,9 +253,10 @@ async fn the_text_is_bounded_escaped_and_never_empty() {
 
 #[tokio::test]
 async fn the_envelope_says_it_to_programs_where_no_schema_forbids() {
+    type Made = fn() -> Failure;
     let read_only = || Call::read_only("search");
     #[rustfmt::skip]
-    let cases: [(Call, fn() -> Failure, Value); 10] = [
+    let cases: [(Call, Made, Value); 10] = [
         (search(), || Failure::rate_limited(millis(1200)).with_code("RATE").with_status(429), json!({"code": "RATE", "error": "too many calls", "status": 429, "retryAfter": 2, "retryable": true, "attempts": 1})),
         (search(), || Failure::rate_limited(millis(0)), json!({"code": "rate_limited", "error": "too many calls", "retryAfter": 0, "retryable": true, "attempts": 1})),
         (search(), || Failure::tool("disk full").with_code(7), json!({"code": 7, "error": "disk full", "retryable": false, "attempts": 1})),

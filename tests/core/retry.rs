@@ -9,7 +9,7 @@ use mcp_resilience::{
     retry::{InvalidRetry, RetryBuilder, RetryLayer},
 };
 use std::{
-    collections::{HashSet, VecDeque},
+    collections::VecDeque,
     iter,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
     sync::{Arc, Mutex},
@@ -34,8 +34,8 @@ pub(crate) fn busy(wait: impl Into<Option<Duration>>) -> Outcome {
     Err(Failure::rate_limited(wait.into()).into())
 }
 
-pub(crate) fn fine() -> Outcome {
-    Ok(Answer::ok("fine"))
+pub(crate) fn fine() -> Answer {
+    Answer::ok("fine")
 }
 
 pub(crate) fn always(step: impl FnMut() -> Outcome) -> Script {
@@ -85,7 +85,7 @@ async fn attempts_are_counted_with_the_first_and_each_is_made_on_an_instance_mad
 
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_hangs_is_cut_off_at_the_deadline_to_the_millisecond() {
-    let hangs = || (HOUR, fine());
+    let hangs = || (HOUR, Ok(fine()));
     let cases = [
         ("the first", vec![hangs()], 1, vec![]),
         (
@@ -113,7 +113,7 @@ async fn an_attempt_that_hangs_is_cut_off_at_the_deadline_to_the_millisecond() {
 
 #[tokio::test(start_paused = true)]
 async fn no_attempt_is_sent_after_the_deadline_also_where_the_machine_slept_through_the_wait() {
-    let tool = Script::new([busy(SECOND), fine()]);
+    let tool = Script::new([busy(SECOND), Ok(fine())]);
     let call = tokio::spawn({
         let tool = tool.clone();
         async move { make(exact(), &tool, Call::tool("reserve")).await }
@@ -244,7 +244,7 @@ async fn the_gate_opens_only_to_a_call_that_did_not_run_or_may_run_twice() {
             .with_delivery(delivery)
             .with_retryable(retryable)
             .with_retry_after(SECOND);
-        let tool = Script::new([Err(failure.into()), fine()]);
+        let tool = Script::new([Err(failure.into()), Ok(fine())]);
         let outcome = make(retry, &tool, call).await;
         let stopped = outcome.map(drop).map_err(|failure| failure.stopped());
         assert_eq!(stopped, expected, "{case}");
@@ -256,7 +256,7 @@ async fn the_gate_opens_only_to_a_call_that_did_not_run_or_may_run_twice() {
 #[tokio::test(start_paused = true)]
 async fn of_a_distrusted_server_only_the_users_word_lets_a_call_run_twice_that_may_have_run() {
     let failure = Failure::upstream("again, please").with_retryable(true);
-    let tool = Script::new([Err(failure.into()), fine()]);
+    let tool = Script::new([Err(failure.into()), Ok(fine())]);
     let outcome = make(exact().distrust_hints(), &tool, Call::tool("pay")).await;
     assert_eq!(times(&tool), [0]);
     assert_eq!(outcome.unwrap_err().stopped(), Some(Stopped::MayHaveRun));
@@ -306,7 +306,7 @@ async fn repeats(retry: &RetryLayer, calls: u32) -> u32 {
 
 async fn successes(retry: &RetryLayer, calls: u32) {
     for _ in 0..calls {
-        let tools = retry.layer(Script::new([fine()]));
+        let tools = retry.layer(Script::new([Ok(fine())]));
         tools.oneshot(Call::tool("reserve")).await.unwrap();
     }
 }
@@ -360,11 +360,11 @@ impl Budget for Purse {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_given_up_spends_nothing_and_only_success_pays() {
     let cases = [
-        ("success", vec![fine()], (1, 0)),
+        ("success", vec![Ok(fine())], (1, 0)),
         ("may have run", vec![lost()], (0, 0)),
         ("does not fit", vec![busy(MINUTE)], (0, 0)),
         ("too long", vec![busy(HOUR)], (0, 0)),
-        ("repeated", vec![busy(None), fine()], (1, 1)),
+        ("repeated", vec![busy(None), Ok(fine())], (1, 1)),
         (
             "exhausted",
             vec![busy(None), busy(None), busy(None)],

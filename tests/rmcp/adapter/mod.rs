@@ -3,3 +3,10 @@
 mod answers;
 mod attempts;
 mod cancellation;
+mod forward;
+mod interim;
+mod requests;
+mod run;
+mod shared;
+mod stacks;
+mod thrown;

@@ -59,6 +59,16 @@ impl HttpWire {
         read(self.request(message).send().await.unwrap()).await
     }
 
+    /// Sends one message, and reads what comes for it bit by bit.
+    pub(crate) async fn begin(&self, message: String) -> Events {
+        let response = self.request(message).send().await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        Events {
+            response,
+            unread: String::new(),
+        }
+    }
+
     /// Opens the stream on which a server speaks unasked. It stays open while this is kept.
     pub(crate) async fn listen(&self) -> Response {
         let request = self.client.get(&self.url).header(SESSION, self.session());
@@ -78,6 +88,29 @@ impl HttpWire {
         match &self.session {
             Some(session) => request.header(SESSION, session),
             None => request,
+        }
+    }
+}
+
+/// The messages of a stream, one by one.
+pub(crate) struct Events {
+    response: Response,
+    unread: String,
+}
+
+impl Events {
+    /// The next message, or none at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Option<String> {
+        loop {
+            while let Some((event, rest)) = self.unread.split_once("\n\n") {
+                let message = events(event).pop();
+                self.unread = rest.to_owned();
+                if message.is_some() {
+                    return message;
+                }
+            }
+            let part = self.response.chunk().await.ok()??;
+            self.unread.push_str(std::str::from_utf8(&part).unwrap());
         }
     }
 }

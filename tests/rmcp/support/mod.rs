@@ -6,6 +6,7 @@ mod child;
 mod http;
 mod lines;
 mod local;
+mod raw;
 
 pub(crate) use self::{
     bookshop::{Bookshop, Exchange, Wire},
@@ -13,9 +14,9 @@ pub(crate) use self::{
     http::HttpWire,
     lines::{Lines, assert_has, log_line, log_lines},
     local::{
-        Attempts, Desk, Log, Run, WAIT, call, connect, connect_modern, ok, preset, retry, settings,
-        text,
+        Desk, Log, Run, WAIT, call, connect, connect_modern, ok, preset, retry, settings, text,
     },
+    raw::{Raw, modern},
 };
 
 /// Runs each scenario over both wires.

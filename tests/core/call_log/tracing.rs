@@ -1,0 +1,132 @@
+//! Events and spans for `tracing`.
+
+use crate::support::{Answer, Call, Script};
+use mcp_resilience::{
+    Failure,
+    call_log::{CallLogLayer, TracingEvents},
+    classify::ClassifyLayer,
+    is_error::IsErrorLayer,
+};
+use serde_json::Value;
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
+use tower::{BoxError, ServiceBuilder, ServiceExt};
+use tracing_subscriber::fmt::{MakeWriter, format::FmtSpan};
+
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Buffer {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+/// What a JSON subscriber writes of one call, the span's end included.
+async fn events(call: Call, step: Result<Answer, BoxError>) -> Vec<Value> {
+    let buffer = Buffer::default();
+    let subscriber = tracing_subscriber::fmt()
+        .json()
+        .with_span_events(FmtSpan::CLOSE)
+        .with_writer(buffer.clone())
+        .finish();
+    let _default = tracing::subscriber::set_default(subscriber);
+    let tools = ServiceBuilder::new()
+        .layer(CallLogLayer::new(TracingEvents::new()))
+        .layer(IsErrorLayer::new())
+        .layer(ClassifyLayer::new())
+        .service(Script::new([step]));
+    let _ = tools.oneshot(call).await;
+    let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn each_call_is_one_event_with_plain_values() {
+    let mut call = Call::tool("get_author").arguments(serde_json::json!({"title": "Dune"}));
+    call.request_id = Some(serde_json::json!(7));
+    let all = events(call, Ok(Answer::flagged("no such book"))).await;
+    let of_ours: Vec<_> = all
+        .iter()
+        .filter(|event| event["target"] == "mcp_resilience::call_log")
+        .collect();
+    assert_eq!(of_ours.len(), 1, "{all:#?}");
+    let fields = &of_ours[0]["fields"];
+    assert_eq!(of_ours[0]["level"], "INFO");
+    assert_eq!(fields["name"], "get_author");
+    assert_eq!(fields["arguments"], r#"{"title":"Dune"}"#);
+    assert_eq!(fields["outcome"], "failed");
+    assert_eq!(fields["is_error"], true);
+    assert_eq!(fields["class"], "tool");
+    assert_eq!(fields["error"], "no such book");
+    assert_eq!(fields["request_id"], "7");
+    assert!(fields.get("code").is_none() && fields.get("session_id").is_none());
+    assert!(!of_ours[0].to_string().contains("None"));
+}
+
+#[tokio::test]
+async fn the_level_of_the_event_is_that_of_the_line() {
+    for (failure, level) in [
+        (Failure::tool("x"), "INFO"),
+        (Failure::connection("x"), "WARN"),
+        (Failure::crash("x"), "ERROR"),
+    ] {
+        let all = events(Call::tool("t"), Err(failure.into())).await;
+        assert!(
+            all.iter()
+                .any(|event| event["target"] == "mcp_resilience::call_log"
+                    && event["level"] == level),
+            "{level}: {all:#?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_span_has_the_names_of_opentelemetry() {
+    let mut call = Call::tool("get_author");
+    call.request_id = Some(serde_json::json!("r1"));
+    call.session_id = Some("s1".to_owned());
+    let all = events(call, Ok(Answer::flagged("no"))).await;
+    let closed = all
+        .iter()
+        .find(|event| event["fields"]["message"] == "close")
+        .unwrap();
+    let span = &closed["span"];
+    for (key, value) in [
+        ("otel.name", "tools/call get_author"),
+        ("mcp.method.name", "tools/call"),
+        ("gen_ai.operation.name", "execute_tool"),
+        ("gen_ai.tool.name", "get_author"),
+        ("jsonrpc.request.id", "r1"),
+        ("mcp.session.id", "s1"),
+        ("error.type", "tool_error"),
+    ] {
+        assert_eq!(span[key], value, "{key} in {span}");
+    }
+
+    let error = Failure::protocol(-32602, "no", None);
+    let all = events(Call::resource("books://x"), Err(error.into())).await;
+    let closed = all
+        .iter()
+        .find(|event| event["fields"]["message"] == "close")
+        .unwrap();
+    assert_eq!(closed["span"]["mcp.resource.uri"], "books://x");
+    assert_eq!(closed["span"]["error.type"], "-32602");
+    assert_eq!(closed["span"]["rpc.response.status_code"], "-32602");
+}

@@ -1,0 +1,138 @@
+//! What the clones of one wrapper share: also where HTTP makes one for every session.
+
+use crate::support::{
+    Desk, HttpWire, Log, Run, assert_has, call, connect, ok, preset, retry, settings, text, within,
+};
+use axum::Router;
+use mcp_resilience::{Failure, backoff::Backoff, rmcp::Resilient};
+use rmcp::{
+    service::ServiceError,
+    transport::{
+        StreamableHttpServerConfig, StreamableHttpService,
+        streamable_http_server::session::local::LocalSessionManager,
+    },
+};
+use serde_json::{Value, json};
+use std::{sync::Arc, time::Duration};
+use tokio::net::TcpListener;
+
+/// Refuses for ever, or fails for good.
+fn desk() -> Desk {
+    Desk::new(|run: Run| async move {
+        match &*run.params.name {
+            "fatal" => Err(Failure::fatal("the shelf is gone").into()),
+            "fine" => ok("fine"),
+            _ => Err(Failure::rate_limited(None).into()),
+        }
+    })
+}
+
+/// Waits that take no time, and ten repeats for all.
+fn ten_repeats(log: &Log) -> mcp_resilience::ResilienceLayer {
+    let at_once = Backoff::new(Duration::from_millis(1), Duration::from_millis(1)).unwrap();
+    let retry = retry().backoff(at_once).budget(0.0, 1).build().unwrap();
+    settings(log).retry(retry).build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn clones_share_the_budget() {
+    let log = Log::default();
+    let server = Resilient::with_preset(desk(), &ten_repeats(&log));
+    let attempts = server.handler().attempts();
+    let first = connect(server.clone(), ()).await;
+    for _ in 0..5 {
+        first.call_tool(call("refused")).await.unwrap();
+    }
+    assert_eq!(attempts.so_far().len(), 15, "ten repeats");
+    let second = connect(server, ()).await;
+    let answer = second.call_tool(call("refused")).await.unwrap();
+    assert_eq!(answer.is_error, Some(true));
+    assert_eq!(attempts.so_far().len(), 16, "none is left");
+    let last = log.all().pop().unwrap();
+    assert_has(&last, &json!({"retry_stopped": "budget", "attempts": 1}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn clones_shut_together() {
+    let log = Log::default();
+    let server = Resilient::with_preset(desk(), &preset(&log));
+    let handle = server.fatal_handle().unwrap().clone();
+    let first = connect(server.clone(), ()).await;
+    let second = connect(server, ()).await;
+    assert_eq!(text(&second.call_tool(call("fine")).await.unwrap()), "fine");
+    assert!(handle.cause().is_none());
+
+    first.call_tool(call("fatal")).await.unwrap_err();
+    let refused = second.call_tool(call("fine")).await.unwrap_err();
+    let ServiceError::McpError(error) = refused else {
+        panic!("no JSON-RPC error: {refused:?}");
+    };
+    assert_eq!(error.code.0, -32603);
+    assert_eq!(error.message, "the shelf is gone");
+    assert_eq!(handle.wait().await.to_string(), "the shelf is gone");
+    // A call that is refused is a call too.
+    let lines = log.all();
+    assert_eq!(lines.len(), 3);
+    assert_has(&lines[2], &json!({"class": "fatal", "level": "ERROR"}));
+}
+
+/// Two sessions with one server, each with a handler that the factory made for it.
+async fn sessions(server: Resilient<Desk>) -> [HttpWire; 2] {
+    let service = StreamableHttpService::new(
+        move || Ok(server.clone()),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let router = Router::new().nest_service("/mcp", service);
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let initialize = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "raw", "version": "1"},
+        },
+    });
+    let mut sessions = [HttpWire::new(&url), HttpWire::new(&url)];
+    for session in &mut sessions {
+        within("a session", session.open(initialize.to_string())).await;
+    }
+    assert_ne!(sessions[0].session(), sessions[1].session());
+    sessions
+}
+
+async fn call_over(http: &HttpWire, id: u32, tool: &str) -> Value {
+    let message = json!({
+        "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool},
+    });
+    let posted = within("an answer", http.post(message.to_string())).await;
+    let answers = posted.messages.iter();
+    let mut answers = answers.map(|text| serde_json::from_str::<Value>(text).unwrap());
+    let answer = answers.find(|answer| answer["id"] == id);
+    answer.unwrap_or_else(|| panic!("no answer: {posted:#?}"))
+}
+
+#[tokio::test]
+async fn sessions_over_http_share_the_budget_and_the_end() {
+    let log = Log::default();
+    let server = Resilient::with_preset(desk(), &ten_repeats(&log));
+    let attempts = server.handler().attempts();
+    let handle = server.fatal_handle().unwrap().clone();
+    let [first, second] = sessions(server).await;
+
+    for id in 1..=5 {
+        call_over(&first, id, "refused").await;
+    }
+    assert_eq!(attempts.so_far().len(), 15, "ten repeats");
+    let answer = call_over(&second, 1, "refused").await;
+    assert_eq!(answer["result"]["isError"], true);
+    assert_eq!(attempts.so_far().len(), 16, "none is left");
+
+    call_over(&first, 6, "fatal").await;
+    let answer = call_over(&second, 2, "fine").await;
+    assert_eq!(answer["error"]["message"], "the shelf is gone");
+    assert!(handle.cause().is_some());
+    assert_eq!(log.all().len(), 8, "one line each, in one log");
+}
