@@ -107,9 +107,9 @@ async fn serve_http(server: Resilient<Bookshop>, address: SocketAddr) -> Result<
         cause
     };
     tokio::select! {
-        served = serving => match (served, fatal.cause()) {
-            (_, Some(cause)) => Err(cause),
-            (served, None) => served.or_fatal("cannot serve"),
+        outcome = serving => match fatal.cause() {
+            Some(cause) => Err(cause),
+            None => outcome.or_fatal("cannot serve"),
         },
         cause = cause => Err(cause),
     }

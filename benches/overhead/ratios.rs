@@ -1,6 +1,10 @@
 use serde_json::Value;
 use std::{env, fs, path::PathBuf};
 
+#[expect(
+    clippy::print_stdout,
+    reason = "the table is what the benchmark is for"
+)]
 /// Prints each row of a group as a ratio to one of them, from criterion's own estimates.
 pub(crate) fn print(group: &str, baseline: &str) {
     let directory = results().join(group.replace(['/', ':'], "_"));

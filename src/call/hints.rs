@@ -3,7 +3,7 @@
 /// The first two are the hints of the same name in MCP's tool annotations, and their defaults are
 /// the specification's: a tool of which nothing is said changes its environment, and changes it
 /// again when it runs again. Annotations of a server that is not trusted are hints only: see
-/// [`RetryBuilder::distrust_hints`](crate::retry::RetryBuilder::distrust_hints).
+/// [`RetryBuilder::distrust_server`](crate::retry::RetryBuilder::distrust_server).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     read_only: bool,

@@ -70,6 +70,19 @@ impl Envelope {
         }
     }
 
+    /// The same from another envelope.
+    pub(super) fn add_hints(&mut self, other: &Self) {
+        self.retry_after = self.retry_after.max(other.retry_after);
+        if let Some(retryable) = other.retryable {
+            self.say_retryable(retryable);
+        }
+    }
+
+    /// Whoever says no is heard.
+    fn say_retryable(&mut self, retryable: bool) {
+        self.retryable = Some(retryable && self.retryable.unwrap_or(true));
+    }
+
     /// A failure of this class with all that the envelope says.
     pub(super) fn into_failure(self, class: Class) -> Failure {
         // The one code that lets a tool run again that ran, by the word of who documented it.
@@ -115,8 +128,7 @@ impl Envelope {
             if is_one_of(RETRYABLE, key)
                 && let Some(retryable) = value.as_bool()
             {
-                // Whoever says no is heard.
-                self.retryable = Some(retryable && self.retryable.unwrap_or(true));
+                self.say_retryable(retryable);
             }
             self.retry_after = self.retry_after.max(retry_after::member(key, value));
         }
@@ -143,12 +155,15 @@ impl Envelope {
     }
 
     fn find_class(&mut self, object: &Object) {
-        let has = |key| object.get(key).is_some_and(Value::is_object);
+        let tells_limits = || {
+            places(object).any(|place| {
+                let has = |key| place.get(key).is_some_and(Value::is_object);
+                has("current") && has("limits")
+            })
+        };
         self.class = match self.class_of_code() {
             Some(class) => Some(class),
-            None if self.status == Some(503) && has("current") && has("limits") => {
-                Some(Class::AtCapacity)
-            }
+            None if self.status == Some(503) && tells_limits() => Some(Class::AtCapacity),
             None => self.status.and_then(status::class),
         };
     }

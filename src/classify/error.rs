@@ -9,14 +9,18 @@ pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
     if let Some(failure) = by_rule {
         return failure.because(error);
     }
-    if error.is::<Failure>() {
-        return Failure::from(error);
-    }
-    let by_code = Chain(&*error)
+    let error = match error.downcast::<RpcError>() {
+        Ok(rpc_error) => return rpc::classify(*rpc_error),
+        Err(error) => error,
+    };
+    // Whichever is further out knows more: a failure may have been made of a JSON-RPC error.
+    let named = Chain(&*error)
         .errors()
-        .find_map(|cause| cause.downcast_ref::<RpcError>());
-    match by_code {
-        Some(rpc_error) => rpc::classify(rpc_error.clone()),
+        .find(|cause| cause.is::<Failure>() || cause.is::<RpcError>())
+        .and_then(|cause| cause.downcast_ref::<RpcError>())
+        .cloned();
+    match named {
+        Some(rpc_error) => rpc::classify(rpc_error).because(error),
         None => Failure::from(error),
     }
 }

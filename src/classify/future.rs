@@ -53,10 +53,14 @@ where
         let mut this = self.project();
         Poll::Ready(match this.state.as_mut().project() {
             StateProj::Calling { answer, rules } => {
-                match catch_panic(|| ledger::closed(|| answer.poll(cx))) {
+                // The user's rules are somebody else's code too.
+                let named = |outcome| match outcome {
+                    Ok(result) => result::classify(result, rules),
+                    Err(error) => Err(error::classify(E::into(error), rules)),
+                };
+                match catch_panic(|| ledger::closed(|| answer.poll(cx)).map(named)) {
                     Ok(Poll::Pending) => return Poll::Pending,
-                    Ok(Poll::Ready(Ok(result))) => result::classify(result, rules),
-                    Ok(Poll::Ready(Err(error))) => Err(error::classify(error.into(), rules)),
+                    Ok(Poll::Ready(outcome)) => outcome,
                     Err(failure) => {
                         // What panicked is not polled again.
                         this.state.set(State::Failed(None));

@@ -3,12 +3,16 @@
 use serde_json::{Map, Value};
 
 /// The object itself, the objects in it (`error`, `details`, `data`, a namespace of the server's
-/// own), and the `details` of those.
+/// own), and the `details` of those, which may be a list.
 pub(super) fn places(object: &Map<String, Value>) -> impl Iterator<Item = &Map<String, Value>> {
     let nested = object.values().filter_map(Value::as_object);
     let details = nested
         .clone()
         .filter_map(|inner| inner.get("details"))
+        .flat_map(|details| match details {
+            Value::Array(items) => items.as_slice(),
+            one => std::slice::from_ref(one),
+        })
         .filter_map(Value::as_object);
     std::iter::once(object).chain(nested).chain(details)
 }

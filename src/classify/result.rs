@@ -3,7 +3,7 @@
 use super::{envelope::Envelope, rules::Rules, texts};
 use crate::{
     call::ToolResult,
-    failure::{Class, Delivery, Failure, first},
+    failure::{Class, Delivery, Failure, META_KEY, first},
 };
 use serde_json::Value;
 
@@ -45,21 +45,24 @@ fn read(result: &impl ToolResult) -> Failure {
     }
 }
 
-/// The envelope of the structured content, else of the first text that is one; `_meta` may add a
-/// hint to either.
+/// The envelope of the structured content, else of the first text that is one, else ours in
+/// `_meta`; all the others may add a wait, or that a repeat is not fine.
 fn envelope(result: &impl ToolResult) -> Envelope {
-    let mut envelope = result
-        .structured()
-        .map(Envelope::read)
-        .filter(Envelope::says_something)
-        .or_else(|| {
-            result
-                .texts()
-                .filter_map(json)
-                .map(|json| Envelope::read(&json))
-                .next()
-        })
+    let says_something = |envelope: &Envelope| envelope.says_something();
+    let structured = result.structured().map(Envelope::read);
+    let in_text = result
+        .texts()
+        .filter_map(json)
+        .map(|json| Envelope::read(&json));
+    let mut all = structured.into_iter().chain(in_text).filter(says_something);
+    let mut envelope = all
+        .next()
+        .or_else(|| result.meta()?.get(META_KEY).map(Envelope::read))
         .unwrap_or_default();
+    // What else was said of a repeat: the longest wait counts, and whoever says no.
+    for other in all {
+        envelope.add_hints(&other);
+    }
     if let Some(meta) = result.meta() {
         envelope.add_hints_of(meta);
     }

@@ -1,7 +1,7 @@
 use super::{ResponseFuture, catch_panic::catch_panic, error, rules::Rules};
 use crate::{
     call::ToolResult,
-    failure::{BoxError, Failure},
+    failure::{BoxError, Delivery, Failure},
 };
 use std::task::{Context, Poll};
 use tower::Service;
@@ -26,9 +26,14 @@ where
     type Future = ResponseFuture<S::Future>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        self.inner
-            .poll_ready(cx)
-            .map_err(|error| error::classify(error.into(), &self.rules))
+        let readied = catch_panic(|| {
+            let named = |error: S::Error| error::classify(error.into(), &self.rules);
+            self.inner.poll_ready(cx).map_err(named)
+        });
+        readied
+            .unwrap_or_else(|failure| Poll::Ready(Err(failure)))
+            // Nothing was called.
+            .map_err(|failure| failure.with_delivery(Delivery::NotSent))
     }
 
     fn call(&mut self, call: Req) -> Self::Future {

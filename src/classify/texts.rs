@@ -18,13 +18,15 @@ pub(super) fn class(text: &str) -> Option<(Class, Delivery)> {
     if let Some(rest) = text.strip_prefix("Error executing tool ") {
         return Some(python(rest));
     }
-    let text = without_number(text);
+    let (number, text) = number_in_front(text);
     let class = BEGINNINGS
         .iter()
         .find(|(beginning, _)| text.starts_with(beginning))
         .map(|(_, class)| *class)
         .or_else(|| is_unknown_tool(text).then_some(Class::NotFound))
-        .or_else(|| is_pydantic(text).then_some(Class::InvalidInput))?;
+        .or_else(|| is_pydantic(text).then_some(Class::InvalidInput))
+        // Whatever else that SDK refuses under this number, it refuses before the tool runs.
+        .or_else(|| (number == Some("32602")).then_some(Class::InvalidInput))?;
     Some((class, before_or_after(class)))
 }
 
@@ -68,16 +70,14 @@ fn is_pydantic(text: &str) -> bool {
 }
 
 /// TypeScript 1 puts the number of a JSON-RPC error in front: `MCP error -32602: `.
-fn without_number(text: &str) -> &str {
-    let after = || {
+fn number_in_front(text: &str) -> (Option<&str>, &str) {
+    let split = || {
         let rest = text.strip_prefix("MCP error -")?;
         let (number, rest) = rest.split_once(": ")?;
-        number
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-            .then_some(rest)
+        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then_some((Some(number), rest))
     };
-    after().unwrap_or(text)
+    split().unwrap_or((None, text))
 }
 
 /// A tool's name has no blanks; whatever has is prose.

@@ -1,4 +1,4 @@
-use super::Delivery;
+use super::{Delivery, aliases::ALIASES};
 use std::fmt;
 use tracing::Level;
 
@@ -140,15 +140,19 @@ impl Class {
         self.row().name
     }
 
-    /// The class that a server's code means, if it is one of the table's.
+    /// The class that a server's code means, if it is one of the table's, or a word that other
+    /// public servers use for one of them.
     ///
     /// Case, `_`, `-` and blanks do not matter.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
-        TABLE
+        let documented = TABLE
             .iter()
-            .find(|row| row.codes.iter().any(|known| is_same_word(known, code)))
+            .find(|row| row.codes.iter().any(|known| is_same_word(known, code)));
+        let alias = || ALIASES.iter().find(|(alias, _)| is_same_word(alias, code));
+        documented
             .map(|row| row.class)
+            .or_else(|| alias().map(|(_, class)| *class))
     }
 
     /// The code under which a failure of this class that has none is reported.
@@ -207,7 +211,7 @@ impl fmt::Display for Class {
 fn is_same_word(known: &str, code: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = u8> {
         text.bytes()
-            .filter(u8::is_ascii_alphanumeric)
+            .filter(|byte| !matches!(byte, b'_' | b'-' | b' '))
             .map(|byte| byte.to_ascii_lowercase())
     }
     letters(known).eq(letters(code))

@@ -57,8 +57,8 @@
 //! | [`Cancelled`](Class::Cancelled) | | nobody | no | no | INFO |
 //! | [`Fatal`](Class::Fatal) | | the process | no | no | ERROR |
 //!
-//! The codes are those of a documented server; [`Class::from_code`] reads them, and also the
-//! usual other spellings of the same words (`RATE_LIMITED`, `rate-limited`).
+//! The codes are those of a documented server; [`Class::from_code`] reads them, their other
+//! spellings (`RATE_LIMITED`, `rate-limited`), and the words of other public servers for the same.
 //!
 //! # Errors of others
 //!
@@ -66,6 +66,7 @@
 //! errors and [`std::io::Error`] are known anywhere in the chain of sources, everything else is a
 //! crash. See [`classify`](crate::classify) for the layer that reads more.
 
+mod aliases;
 mod build;
 mod chain;
 mod class;
@@ -86,5 +87,9 @@ pub use self::{
     rpc_error::RpcError,
     stopped::Stopped,
 };
+/// The key under which `_meta` of a flagged result holds the envelope of a failure, where the
+/// structured content may not.
+pub const META_KEY: &str = "io.crates.mcp-resilience/failure";
+
 /// A boxed error, as tower has it.
 pub use tower::BoxError;

@@ -101,11 +101,8 @@ pub(super) struct Detectors {
 }
 
 impl Detectors {
-    pub(super) fn none() -> Self {
-        Self {
-            sees_envelopes: false,
-            more: None,
-        }
+    pub(super) fn trust_envelopes(&mut self) {
+        self.sees_envelopes = false;
     }
 
     pub(super) fn add(

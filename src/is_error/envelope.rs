@@ -3,13 +3,9 @@
 use super::text;
 use crate::{
     call::Target,
-    failure::{Class, Code, Failure},
+    failure::{Class, Code, Failure, META_KEY},
 };
 use serde_json::{Map, Value, json};
-
-/// The key under which `_meta` of a flagged result holds the envelope, where the structured
-/// content may not.
-pub const META_KEY: &str = "io.crates.mcp-resilience/failure";
 
 pub(super) fn of(failure: &Failure, target: &Target) -> Value {
     let mut envelope = Map::new();

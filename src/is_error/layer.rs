@@ -19,10 +19,11 @@ impl IsErrorLayer {
         Self::default()
     }
 
-    /// Takes every unflagged result for what it says it is.
+    /// Takes every unflagged result for what it says it is, unless a [detector](Self::detect) of
+    /// yours sees more.
     #[must_use]
     pub fn trust_unflagged(mut self) -> Self {
-        self.detectors = Detectors::none();
+        self.detectors.trust_envelopes();
         self
     }
 

@@ -86,4 +86,5 @@ mod protocol;
 mod service;
 mod text;
 
-pub use self::{envelope::META_KEY, future::ResponseFuture, layer::IsErrorLayer, service::IsError};
+pub use self::{future::ResponseFuture, layer::IsErrorLayer, service::IsError};
+pub use crate::failure::META_KEY;

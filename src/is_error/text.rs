@@ -3,7 +3,7 @@
 use super::escape::escaped;
 use crate::{
     call::Target,
-    failure::{Class, Delivery, Failure, Stopped},
+    failure::{Audience, Class, Failure, Stopped},
     ledger::CallId,
 };
 use std::{fmt::Write, time::Duration};
@@ -21,12 +21,21 @@ pub(super) fn for_model(failure: &Failure, target: &Target, id: CallId) -> Strin
     }
     text.push_str(": ");
     text.push_str(&message(failure));
-    if let Some(advice) = advice(failure, target) {
+    let verify = may_have_run(failure, target)
+        .then(|| "It may have run; verify before repeating.".to_owned());
+    let alternative = failure
+        .alternative()
+        .map(|tool| format!("Use the tool {} instead.", escaped(tool, NAME_LIMIT)));
+    let advice = match (&verify, &alternative) {
+        (None, None) => advice(failure),
+        _ => None,
+    };
+    for sentence in [verify, alternative, advice].into_iter().flatten() {
         if !text.ends_with(['.', '!', '?']) {
             text.push('.');
         }
         text.push(' ');
-        text.push_str(&advice);
+        text.push_str(&sentence);
     }
     text
 }
@@ -44,49 +53,44 @@ pub(super) fn message(failure: &Failure) -> String {
     escaped(&failure.to_string(), MESSAGE_LIMIT)
 }
 
-fn advice(failure: &Failure, target: &Target) -> Option<String> {
-    if let Some(tool) = failure.alternative() {
-        return Some(format!(
-            "Use the tool {} instead.",
-            escaped(tool, NAME_LIMIT)
-        ));
-    }
-    if may_have_run(failure, target) {
-        return Some("It may have run; verify before repeating.".to_owned());
-    }
-    if let Some(wait) = failure.retry_after().filter(|wait| !wait.is_zero()) {
-        let seconds = whole_seconds(wait);
-        return Some(format!("Wait {seconds} s before calling it again."));
-    }
-    match failure.class() {
-        Class::InvalidInput => Some(match failure.argument() {
-            Some(argument) => format!(
-                "Correct the argument `{}` and call it again.",
-                escaped(argument, NAME_LIMIT)
-            ),
-            None => "Correct the arguments and call it again.".to_owned(),
-        }),
-        Class::Connection
-        | Class::Timeout
-        | Class::SessionLost
-        | Class::RateLimited
-        | Class::AtCapacity
-        | Class::Unavailable => Some("Try again later.".to_owned()),
-        Class::Unauthorized | Class::Disabled => {
+/// What may help, by who has to act.
+fn advice(failure: &Failure) -> Option<String> {
+    match failure.class().audience() {
+        Audience::Model if failure.class() == Class::InvalidInput => {
+            Some(match failure.argument() {
+                Some(argument) => format!(
+                    "Correct the argument `{}` and call it again.",
+                    escaped(argument, NAME_LIMIT)
+                ),
+                None => "Correct the arguments and call it again.".to_owned(),
+            })
+        }
+        Audience::Operator if failure.class() != Class::InvalidOutput => {
             Some("Only the operator of the server can change that.".to_owned())
         }
-        _ => None,
+        // Waiting is no advice for what must not be repeated.
+        _ if failure.retryable() == Some(false) => None,
+        _ => match failure.retry_after().filter(|wait| !wait.is_zero()) {
+            Some(wait) => {
+                let seconds = whole_seconds(wait);
+                Some(format!("Wait {seconds} s before calling it again."))
+            }
+            None if failure.class().heals() && failure.class() != Class::Upstream => {
+                Some("Try again later.".to_owned())
+            }
+            None => None,
+        },
     }
 }
 
-/// Whether a second run could do harm, and nobody knows whether there was a first.
+/// Whether a second run could do harm, and there may have been a first.
 fn may_have_run(failure: &Failure, target: &Target) -> bool {
     let is_lost = matches!(
         failure.class(),
         Class::Connection | Class::Timeout | Class::SessionLost
     );
     failure.stopped() == Some(Stopped::MayHaveRun)
-        || (is_lost && failure.delivery() == Delivery::Unknown && !target.hints().may_repeat())
+        || (is_lost && !failure.delivery().did_not_run() && !target.hints().may_repeat())
 }
 
 /// Never fewer than the server asked for.

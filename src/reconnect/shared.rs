@@ -105,10 +105,13 @@ impl<C: Clone + Send + 'static> Shared<C> {
 
     /// Dials, with waits, as long as somebody waits for it.
     async fn dial_until_connected(self: Arc<Self>) {
-        let _released = ReleaseOnPanic(&self);
+        let mut unfinished = Unfinished(Some(&self));
         loop {
             let not_before = self.state().not_before();
             time::sleep_until(not_before).await;
+            if self.is_unwanted() {
+                break;
+            }
             let dialled = time::timeout(self.settings.dial_timeout, self.dial.start()).await;
             let failure = match dialled {
                 Ok(Ok(connection)) => {
@@ -126,6 +129,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
                 break;
             }
         }
+        unfinished.0 = None;
     }
 
     /// Says whether to dial again.
@@ -135,16 +139,20 @@ impl<C: Clone + Send + 'static> Shared<C> {
             error = %failure.chain(),
             "cannot connect to the tool server"
         );
-        let mut state = self.state();
-        let mut goes_on = state.dial_failed(failure, &self.settings);
-        if goes_on && self.changes.receiver_count() == 0 {
-            // Under the lock: a call that comes now finds it idle and starts another task.
-            state.phase = Phase::Idle;
-            goes_on = false;
-        }
-        drop(state);
+        let may_go_on = self.state().dial_failed(failure, &self.settings);
         self.changes.send_replace(());
-        goes_on
+        may_go_on && !self.is_unwanted()
+    }
+
+    /// Goes idle if nobody waits any more.
+    fn is_unwanted(&self) -> bool {
+        let mut state = self.state();
+        // Under the lock: a call that comes now finds it idle, and starts another task.
+        let is_unwanted = self.changes.receiver_count() == 0;
+        if is_unwanted {
+            state.stop_dialing();
+        }
+        is_unwanted
     }
 
     /// What a call gets that waited as long as it would.
@@ -162,25 +170,20 @@ impl<C: Clone + Send + 'static> Shared<C> {
     }
 }
 
-/// Where the dialling task unwinds, the calls that wait must not wait for it.
-struct ReleaseOnPanic<'a, C: Clone + Send + 'static>(&'a Shared<C>);
+/// Where the dialling task is dropped before its end, by a panic or with its runtime, the calls
+/// that wait must not wait for it: they look again, and start another.
+struct Unfinished<'a, C: Clone + Send + 'static>(Option<&'a Shared<C>>);
 
-impl<C: Clone + Send + 'static> Drop for ReleaseOnPanic<'_, C> {
+impl<C: Clone + Send + 'static> Drop for Unfinished<'_, C> {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
-            return;
+        let Some(shared) = self.0 else { return };
+        if std::thread::panicking() {
+            let failure = Failure::new(Class::Connection, "the connector panicked")
+                .with_delivery(Delivery::NotSent);
+            shared.dial_failed(failure);
         }
-        let failure = Failure::new(Class::Connection, "the connector panicked")
-            .with_delivery(Delivery::NotSent);
-        if self.0.dial_failed(failure) {
-            let mut state = self.0.state();
-            if matches!(state.phase, Phase::Dialing(_)) {
-                state.phase = Phase::Idle;
-            }
-            drop(state);
-            // Whoever waits looks again, and starts another task.
-            self.0.changes.send_replace(());
-        }
+        shared.state().stop_dialing();
+        shared.changes.send_replace(());
     }
 }
 

@@ -90,7 +90,9 @@ impl<C: Clone> State<C> {
         }
         let is_first = self.generation == 0 && settings.first_dial_is_fatal;
         if is_first && failure.class() != Class::Fatal {
-            let cause = Failure::fatal("cannot connect to the tool server").because(failure);
+            let cause = Failure::fatal("cannot connect to the tool server")
+                .with_delivery(failure.delivery())
+                .because(failure);
             self.phase = Phase::Down(cause);
             return false;
         }
@@ -101,6 +103,13 @@ impl<C: Clone> State<C> {
         self.last_failure = Some(failure);
         self.back_off(settings);
         true
+    }
+
+    /// Nobody dials any more; the next call may start anew.
+    pub(super) fn stop_dialing(&mut self) {
+        if matches!(self.phase, Phase::Dialing(_)) {
+            self.phase = Phase::Idle;
+        }
     }
 
     /// A call failed in a way that its connection does not outlive. Gives the connection to drop,

@@ -67,10 +67,10 @@ impl CallBudget {
             return Err(InvalidRetry::BudgetShare(share));
         }
         let per_second = u64::from(per_second) * REPEAT;
-        let full = (per_second * SAVED_SECONDS).max(SAVED_SECONDS * REPEAT);
+        let saved = per_second * SAVED_SECONDS;
         Ok(Self {
-            balance: AtomicU64::new(full),
-            full,
+            balance: AtomicU64::new(saved),
+            full: saved.max(SAVED_SECONDS * REPEAT),
             per_success: thousandths(share),
             per_second,
             begun: Instant::now(),

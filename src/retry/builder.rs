@@ -32,7 +32,7 @@ impl RetryBuilder {
                 deadline: Some(Duration::from_secs(55)),
                 max_retry_after: Duration::from_secs(5 * 60),
                 budget: None,
-                trust_hints: true,
+                trusts_server: true,
                 repeat_ok: RepeatOk::default(),
             },
             budget: BudgetChoice::OfCalls {
@@ -122,10 +122,11 @@ impl RetryBuilder {
         self
     }
 
-    /// Leaves the hints of the tools alone, as one does with a server that one does not trust.
-    /// Then only [`repeat_ok`](Self::repeat_ok) lets a call run twice that may have run.
-    pub fn distrust_hints(mut self) -> Self {
-        self.policy.trust_hints = false;
+    /// Takes nobody's word but yours, as one does with a server that one does not trust: neither
+    /// the hints of its tools nor its `retryable: true`. Then only
+    /// [`repeat_ok`](Self::repeat_ok) lets a call run twice that may have run.
+    pub fn distrust_server(mut self) -> Self {
+        self.policy.trusts_server = false;
         self
     }
 

@@ -62,7 +62,7 @@ pub(super) fn wait(
     let mut widest = ceiling.max(floor / 2);
     if let Some(room) = room {
         // What goes on top is ours to shorten; the floor is not.
-        widest = widest.min(room.saturating_sub(floor + Duration::from_millis(1)));
+        widest = widest.min(room.saturating_sub(floor.saturating_add(Duration::from_millis(1))));
     }
     Ok(floor.saturating_add(policy.jitter.spread(widest)))
 }

@@ -96,6 +96,10 @@ where
                 }
                 StateProj::Readying(failure) => {
                     let (unready, stopped) = match progress.poll_ready(cx) {
+                        // A timer may be late by as much as the machine slept.
+                        Poll::Ready(Ok(())) if progress.is_over() => {
+                            (Failure::timeout(""), Stopped::Deadline)
+                        }
                         Poll::Ready(Ok(())) => {
                             let answer = progress.repeat();
                             this.state.set(State::Calling(answer));

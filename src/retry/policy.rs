@@ -14,7 +14,7 @@ pub(super) struct Policy {
     pub(super) deadline: Option<Duration>,
     pub(super) max_retry_after: Duration,
     pub(super) budget: Option<SharedBudget>,
-    pub(super) trust_hints: bool,
+    pub(super) trusts_server: bool,
     pub(super) repeat_ok: RepeatOk,
 }
 
@@ -25,7 +25,8 @@ impl Policy {
         match users {
             Some(true) => Word::MayRunTwice,
             Some(false) => Word::NeverTwice,
-            None if self.trust_hints && call.hints().may_repeat() => Word::MayRunTwice,
+            None if !self.trusts_server => Word::NeverTwice,
+            None if call.hints().may_repeat() => Word::MayRunTwice,
             None => Word::Unsaid,
         }
     }

@@ -50,6 +50,11 @@ impl<S, Req> Progress<S, Req> {
         self.begun.checked_add(self.policy.deadline?)
     }
 
+    pub(super) fn is_over(&self) -> bool {
+        self.deadline()
+            .is_some_and(|deadline| deadline <= Instant::now())
+    }
+
     pub(super) fn succeed(&self) {
         if let Some(budget) = &self.policy.budget {
             budget.deposit();

@@ -171,6 +171,9 @@ async fn a_status_decides_where_no_known_code_does() {
     let known = json!({"code": "forbidden", "error": "x", "status": 503});
     let failure = failure_of(Answer::envelope(known)).await;
     assert_eq!(failure.class(), Class::Forbidden);
+    // A type is a code only where it is a known one.
+    let typed = json!({"type": "error", "error": {"type": "invalid_request_error"}});
+    assert_eq!(failure_of(Answer::envelope(typed)).await.code(), None);
 }
 
 #[tokio::test]
@@ -218,10 +221,13 @@ async fn code_and_wait_are_found_wherever_servers_put_them() {
         wrap("adcp_error", &inner),
         json!({"code": "E17", "error": inner}),
         json!({"code": 17, "error": inner}),
+        json!({"code": "RATE_LIMITED", "message": "slow", "retry_after": 5, "ns": {"retry_after": 3}}),
     ];
     for form in forms {
         let in_text = Answer::flagged(&form.to_string());
-        for answer in [Answer::envelope(form.clone()), in_text] {
+        let mut beside_data = full(Some(json!({"page": 1})));
+        beside_data.texts.push(form.to_string());
+        for answer in [Answer::envelope(form.clone()), in_text, beside_data] {
             let failure = failure_of(answer).await;
             let expected = (Class::RateLimited, Delivery::Refused, seconds(5), None);
             assert_eq!(verdict(&failure), expected, "{form}");
@@ -478,7 +484,7 @@ async fn a_result_rule_sees_a_failure_that_goes_out_flagged() {
 fn panic_with(payload: &str) {
     match payload {
         "text" => panic!("no such shelf"),
-        "formatted" => panic!("{} such shelf", "no"),
+        "formatted" => panic!("{payload}: no such shelf"),
         _ => std::panic::panic_any(7_u8),
     }
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use std::{
     convert::Infallible,
     io::{self, Write},
+    mem,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -308,10 +309,8 @@ async fn a_json_rpc_error_and_what_only_the_host_can_handle_pass_as_errors() {
 async fn resources_and_prompts_have_the_protocol_way_alone() {
     let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
     let bug = || BoxError::from("no column hunter2 in table");
-    let (missing, closed) = (
-        "No book titled 'Nothing' in the catalog.",
-        "closed on Mondays",
-    );
+    let missing = "No book titled 'Nothing' in the catalog.";
+    let closed = "closed on Mondays";
     let book = || Call::resource("books://Nothing");
     let uri = || Some(json!({"uri": "books://Nothing"}));
     let reading = "Error reading resource books://Nothing";
@@ -346,18 +345,10 @@ fn unflagged(structured: &Value, text: &str) -> Answer {
 }
 
 async fn flags(layer: &IsErrorLayer, call: Call, answer: Answer) -> bool {
-    let seen = seen_by(layer.clone(), call, Ok(answer.clone()))
-        .await
-        .unwrap();
-    let flag = seen.is_error;
-    assert_eq!(
-        Answer {
-            is_error: false,
-            ..seen
-        },
-        answer,
-        "nothing but the flag changes"
-    );
+    let seen = seen_by(layer.clone(), call, Ok(answer.clone())).await;
+    let mut seen = seen.unwrap();
+    let flag = mem::take(&mut seen.is_error);
+    assert_eq!(seen, answer, "nothing but the flag changes");
     flag
 }
 
@@ -401,23 +392,12 @@ async fn an_unflagged_result_is_flagged_only_if_it_is_unmistakably_a_failure() {
     for (layer, structured, text, expected) in cases {
         let case = format!("{layer:?}: {structured} {text:.80}");
         let answer = unflagged(structured, text);
-        assert_eq!(
-            flags(layer, search(), answer.clone()).await,
-            expected,
-            "{case}"
-        );
-        let interim = Answer {
-            is_interim: true,
-            ..answer.clone()
-        };
-        assert!(
-            !flags(layer, search(), interim).await,
-            "{case}: it goes on elsewhere"
-        );
-        assert!(
-            !flags(layer, Call::resource("a://b"), answer).await,
-            "{case}: no flag"
-        );
+        let mut interim = answer.clone();
+        interim.is_interim = true;
+        let elsewhere = flags(layer, search(), interim).await;
+        let in_resource = flags(layer, Call::resource("a://b"), answer.clone()).await;
+        assert!(!elsewhere && !in_resource, "{case}");
+        assert_eq!(flags(layer, search(), answer).await, expected, "{case}");
     }
     // What is detected beside the default one does not replace it.
     let both = default.detect(detect::empty_content);
@@ -441,46 +421,47 @@ impl Write for Log {
 
 #[tokio::test]
 async fn of_a_crash_the_model_gets_an_id_and_the_operator_the_rest_under_it() {
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(move || writer.clone())
-        .finish();
-    let guard = tracing::subscriber::set_default(subscriber);
     let panicking = service_fn(async |call: Call| -> Thrown {
         assert!(call.name != "search", "no column hunter2 in table");
-        Ok(unflagged(
-            &json!({"code": "forbidden", "error": "hunter3"}),
-            "",
-        ))
+        let envelope = json!({"code": "forbidden", "error": "hunter3"});
+        Ok(unflagged(&envelope, ""))
     });
     let tools = IsErrorLayer::new().layer(ClassifyLayer::new().layer(panicking));
-    let answer = tools.clone().oneshot(search()).await.unwrap();
-    let quiet = tools.oneshot(Call::tool("quote_price")).await.unwrap();
-    drop(guard);
+    let both = async || {
+        let crash = tools.clone().oneshot(search()).await.unwrap();
+        let tools = tools.clone();
+        (
+            crash,
+            tools.oneshot(Call::tool("quote_price")).await.unwrap(),
+        )
+    };
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone());
+    let guard = tracing::subscriber::set_default(subscriber.finish());
+    // Where there is one subscriber alone, a thread without any may decide for all that an event
+    // interests nobody: so there is a second, and what was decided meanwhile is decided again.
+    let second = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(io::sink).finish());
+    both().await;
+    tracing::callsite::rebuild_interest_cache();
+    log.0.lock().unwrap().clear();
+    let (answer, quiet) = both().await;
+    drop((guard, second));
 
     assert!(answer.is_error && quiet.is_error);
     assert!(!format!("{answer:?}").contains("hunter2"), "{answer:?}");
-    let id = answer
-        .text()
-        .strip_prefix("Error executing tool search (call ");
-    let id = id.and_then(|rest| rest.strip_suffix(')')).unwrap();
-    assert!(
-        id.len() >= 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        "{id}"
-    );
+    let rest = answer.text().strip_prefix("Error executing tool search");
+    let id = rest.and_then(|rest| rest.strip_prefix(" (call ")?.strip_suffix(')'));
+    let id = id.unwrap();
+    let is_hex = id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(is_hex && id.len() >= 8, "{id}");
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    let lines: Vec<_> = log.lines().collect();
-    let [crash, warning] = lines[..] else {
+    let [crash, warning] = *log.lines().collect::<Vec<_>>() else {
         panic!("two lines: {log}")
     };
-    assert!(
-        crash.contains("ERROR") && crash.contains("no column hunter2 in table"),
-        "{crash}"
-    );
-    assert!(crash.contains(id), "{crash}");
-    assert!(
-        warning.contains("WARN") && warning.contains("quote_price"),
-        "{warning}"
-    );
+    for part in ["ERROR", "no column hunter2 in table", id] {
+        assert!(crash.contains(part), "{part}: {crash}");
+    }
+    assert!(warning.contains("WARN"), "{warning}");
+    assert!(warning.contains("quote_price"), "{warning}");
 }

@@ -5,7 +5,7 @@ use mcp_resilience::{
     Class, Delivery, Failure,
     backoff::{Backoff, Jitter},
     call::ToolCall,
-    reconnect::{Reconnect, ReconnectLayer},
+    reconnect::{Reconnect, ReconnectHandle, ReconnectLayer},
     retry::RetryLayer,
 };
 use std::{
@@ -14,12 +14,12 @@ use std::{
     io::{Error, ErrorKind},
     iter::repeat_with,
     pin::Pin,
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, Mutex, OnceLock, Weak},
     task::{Context, Poll},
     time::Duration,
 };
 use tokio::{
-    sync::{Barrier, oneshot},
+    sync::Barrier,
     task::{JoinHandle, JoinSet, yield_now},
     time::{Instant, sleep},
 };
@@ -96,7 +96,8 @@ enum Dial {
     Takes(Duration),
     Fails(BoxError),
     Hangs(Arc<()>),
-    Waits(oneshot::Receiver<()>),
+    /// Works after this.
+    Does(Box<dyn FnOnce() + Send>),
     Panics,
 }
 
@@ -140,7 +141,7 @@ impl Server {
             Some(Dial::Takes(time)) => sleep(time).await,
             Some(Dial::Fails(error)) => return Err(error),
             Some(Dial::Hangs(_held)) => pending().await,
-            Some(Dial::Waits(signal)) => signal.await.unwrap(),
+            Some(Dial::Does(this)) => this(),
             Some(Dial::Panics) => panic!("a connector that panics"),
         }
         let alive = Arc::new(());
@@ -219,9 +220,10 @@ async fn a_thousand_first_callers_share_one_dial_and_a_loss_they_all_see_costs_o
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn on_several_threads_too_each_loss_costs_one_dial_and_nobody_is_left_waiting() {
     let server = Server::new([]);
-    let tools = server.connect(&ReconnectLayer::new(()));
+    // Time is real here: the waits are short, should there be any.
+    let backoff = Backoff::new(MS, MS).unwrap();
+    let tools = server.connect(&ReconnectLayer::new(()).backoff(backoff));
     for round in 1..=20 {
-        // The answers make the connection good: the next dial is due at once.
         for outcome in ask_all(&tools, 50, Ask::Who).await {
             assert_eq!(outcome.unwrap(), round);
         }
@@ -384,20 +386,28 @@ async fn each_outage_begins_with_the_shortest_wait_again() {
     assert_eq!(server.dials().len(), 19);
 }
 
+/// Left by the only call that waits, after so long. The first dial fails after 1 s, the next is
+/// due after 2 s and fails too.
+async fn nobody_dials_when_left_after(waited: Duration) {
+    let server = Server::new([Dial::Takes(MINUTE), refused()]);
+    let tools = server.connect(&exact().dial_timeout(SECOND));
+    let waiter = spawn(&tools, Ask::Who).await;
+    sleep(waited).await;
+    waiter.abort();
+    sleep(MINUTE).await;
+    assert_eq!(server.dials(), [0], "left after {waited:?}");
+    assert_eq!(who(&tools).await, 1, "a later call");
+    assert_eq!(server.dials().len(), 3);
+}
+
 #[tokio::test(start_paused = true)]
-async fn once_nobody_waits_nobody_dials() {
-    // The dial fails after 1 s, and the next is due after 2 s.
-    for leaves in [500 * MS, 1500 * MS] {
-        let server = Server::new([Dial::Takes(MINUTE), refused()]);
-        let tools = server.connect(&exact().dial_timeout(SECOND));
-        let waiter = spawn(&tools, Ask::Who).await;
-        sleep(leaves).await;
-        waiter.abort();
-        sleep(MINUTE).await;
-        assert_eq!(server.dials(), [0], "left after {leaves:?}");
-        assert_eq!(who(&tools).await, 1, "{leaves:?}: a later call");
-        assert_eq!(server.dials().len(), 3, "{leaves:?}");
-    }
+async fn a_dial_that_fails_when_nobody_waits_any_more_is_the_last() {
+    nobody_dials_when_left_after(500 * MS).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dial_that_is_due_when_nobody_waits_any_more_is_not_begun() {
+    nobody_dials_when_left_after(1500 * MS).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -541,17 +551,16 @@ async fn shutdown_wins_over_a_dial_and_over_the_wait_for_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dial_that_ends_after_the_shutdown_brings_nothing_back() {
-    let (signal, dial) = oneshot::channel();
-    let server = Server::new([Dial::Waits(dial)]);
+async fn a_dial_that_works_just_after_the_shutdown_brings_nothing_back() {
+    let handle = Arc::new(OnceLock::<ReconnectHandle<Connection>>::new());
+    let shut = Arc::clone(&handle);
+    // Too late for the dial to be stopped.
+    let dial = Dial::Does(Box::new(move || shut.get().unwrap().shutdown()));
+    let server = Server::new([dial]);
     let tools = server.connect(&exact());
-    let waiter = spawn(&tools, Ask::Who).await;
-    yield_now().await;
-    // Both before the dialling task can run again.
-    signal.send(()).unwrap();
-    tools.handle().shutdown();
-    assert_eq!(waiter.await.unwrap().unwrap_err().class(), Class::Cancelled);
-    sleep(SECOND).await;
+    handle.set(tools.handle()).unwrap();
+    assert_eq!(fail(&tools, Ask::Who).await.class(), Class::Cancelled);
+    assert_eq!(fail(&tools, Ask::Who).await.class(), Class::Cancelled);
     assert_eq!(tools.handle().generation(), 0);
     assert_eq!(server.alive(), 0);
 }

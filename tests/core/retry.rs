@@ -191,8 +191,13 @@ async fn the_gate_opens_only_to_a_call_that_did_not_run_or_may_run_twice() {
     let plain = || (Call::tool("t"), exact());
     let read_only = || (Call::read_only("t"), exact());
     let idempotent = || (idempotent.clone(), exact());
-    let distrusted = || (Call::read_only("t"), exact().distrust_hints());
-    let allowed = || (Call::tool("t"), exact().distrust_hints().repeat_ok(|_| YES));
+    let distrusted = || (Call::read_only("t"), exact().distrust_server());
+    let allowed = || {
+        (
+            Call::tool("t"),
+            exact().distrust_server().repeat_ok(|_| YES),
+        )
+    };
     let of = |tool, word| exact().repeat_ok(move |name| (name == tool).then_some(word));
     let forbidden = || (Call::read_only("t"), of("t", false));
     let other = || (Call::tool("t"), of("other", true));
@@ -257,7 +262,7 @@ async fn the_gate_opens_only_to_a_call_that_did_not_run_or_may_run_twice() {
 async fn of_a_distrusted_server_only_the_users_word_lets_a_call_run_twice_that_may_have_run() {
     let failure = Failure::upstream("again, please").with_retryable(true);
     let tool = Script::new([Err(failure.into()), Ok(fine())]);
-    let outcome = make(exact().distrust_hints(), &tool, Call::tool("pay")).await;
+    let outcome = make(exact().distrust_server(), &tool, Call::tool("pay")).await;
     assert_eq!(times(&tool), [0]);
     assert_eq!(outcome.unwrap_err().stopped(), Some(Stopped::MayHaveRun));
 }
@@ -324,8 +329,10 @@ async fn in_an_outage_ten_repeats_pass_and_time_and_successes_pay_for_more() {
     assert_eq!(repeats(&retry, 5).await, 0, "20 % of 4");
     successes(&retry, 1).await;
     assert_eq!(repeats(&retry, 5).await, 1, "20 % of 5");
-    advance(11 * SECOND).await;
-    assert_eq!(repeats(&retry, 50).await, 10, "after 11 s");
+    advance(3 * SECOND).await;
+    assert_eq!(repeats(&retry, 50).await, 3, "after 3 s");
+    advance(HOUR).await;
+    assert_eq!(repeats(&retry, 50).await, 10, "after an hour");
     let other = quick().build().unwrap();
     assert_eq!(repeats(&other, 50).await, 10, "each layer has its own");
     let none = quick().no_budget().build().unwrap();
@@ -334,12 +341,18 @@ async fn in_an_outage_ten_repeats_pass_and_time_and_successes_pay_for_more() {
 
 #[tokio::test(start_paused = true)]
 async fn a_share_pays_for_that_share_of_the_calls_that_succeed() {
-    for percent in [0_u8, 10, 20, 25, 40, 50] {
-        let share = f32::from(percent) / 100.0;
+    for (share, expected) in [(0.0, 0), (0.1, 2), (0.25, 5), (0.4, 8), (0.5, 10)] {
         let retry = quick().budget(share, 0).build().unwrap();
-        successes(&retry, 100).await;
-        assert_eq!(repeats(&retry, 100).await, u32::from(percent), "{share}");
+        repeats(&retry, 50).await;
+        successes(&retry, 20).await;
+        assert_eq!(repeats(&retry, 50).await, expected, "{share} of 20");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_without_a_number_a_second_has_nothing_to_spend_at_first() {
+    let retry = quick().budget(0.2, 0).build().unwrap();
+    assert_eq!(repeats(&retry, 50).await, 0);
 }
 
 /// Counts what is deposited and withdrawn.
@@ -435,18 +448,17 @@ fn settings_that_cannot_work_are_refused_when_built_and_the_reason_says_what_to_
     let cases = [
         (settings().max_attempts(0), "0 attempts: a call is made at least once, and 1 means that it is never repeated"),
         (settings().deadline(Duration::ZERO), "a deadline of zero: give calls some time, or use `no_deadline`"),
-        (settings().budget(f32::NAN, 1), "a retry budget of NaN of the calls: give a share between 0 and 0.5, or use `no_budget`"),
-        (settings().budget(-0.1, 1), "a retry budget of -0.1 of the calls: give a share between 0 and 0.5, or use `no_budget`"),
-        (settings().budget(0.6, 1), "a retry budget of 0.6 of the calls: give a share between 0 and 0.5, or use `no_budget`"),
-        (settings().budget(f32::INFINITY, 1), "a retry budget of inf of the calls: give a share between 0 and 0.5, or use `no_budget`"),
-        (settings().budget(0.2, u32::MAX), "a retry budget with 4294967295 repeats a second: give at most 10000, or use `no_budget`"),
+        (settings().budget(f32::NAN, 1), "a retry budget of NaN of the calls: give a share between 0 and 1, or use `no_budget`"),
+        (settings().budget(-0.1, 1), "a retry budget of -0.1 of the calls: give a share between 0 and 1, or use `no_budget`"),
+        (settings().budget(1.1, 1), "a retry budget of 1.1 of the calls: give a share between 0 and 1, or use `no_budget`"),
+        (settings().budget(f32::INFINITY, 1), "a retry budget of inf of the calls: give a share between 0 and 1, or use `no_budget`"),
     ];
     for (settings, message) in cases {
         assert_eq!(settings.build().unwrap_err().to_string(), message);
     }
     let refused = settings().max_attempts(0).build().unwrap_err();
     assert_eq!(refused, InvalidRetry::NoAttempts);
-    for (share, floor) in [(0.0, 0), (0.5, 10_000), (f32::MIN_POSITIVE, 10_000)] {
+    for (share, floor) in [(0.0, 0), (1.0, u32::MAX), (f32::MIN_POSITIVE, 1)] {
         let layer = settings().budget(share, floor).build();
         assert!(layer.is_ok(), "{share}, {floor}");
     }

@@ -226,8 +226,11 @@ async fn ten_megabytes_of_arguments_are_refused_over_http() {
     let message = format!(
         r#"{{"jsonrpc":"2.0","id":99,"method":"tools/call","params":{{"name":"get_author","arguments":{{"title":"Dune","extra":{extra}}}}}}}"#
     );
-    let posted = shop.http().post(message).await;
-    assert_eq!(posted.status, 413, "{posted:?}");
+    match shop.http().try_post(message).await {
+        Ok(posted) => assert_eq!(posted.status, 413, "{posted:?}"),
+        // The server hung up on what it did not want to read, before its answer could be read.
+        Err(error) => assert!(error.is_request() || error.is_body(), "{error:?}"),
+    }
     assert_goes_on(shop).await;
 }
 

@@ -54,7 +54,8 @@ fn bare(text: &str, unit: u128) -> Option<Duration> {
     let text = text.strip_prefix('+').unwrap_or(text);
     match decimal(text, unit) {
         Some(nanos) => duration(nanos),
-        // An exponent, or more digits than there are nanoseconds.
+        // No second sign; only an exponent, or more digits than there are nanoseconds.
+        None if text.starts_with(['+', '-']) => None,
         None => from_float(text.parse().ok()?, unit),
     }
 }

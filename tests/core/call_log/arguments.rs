@@ -153,7 +153,8 @@ async fn control_characters_and_line_ends_are_escaped() {
 #[tokio::test]
 async fn a_redactor_sees_strings_and_errors_and_the_tool_sees_the_original() {
     let lines = Lines::default();
-    let layer = CallLogLayer::new(lines.clone()).redact(|text| Cow::Owned(text.replace("42-4711", "[customer]")));
+    let layer = CallLogLayer::new(lines.clone())
+        .redact(|text| Cow::Owned(text.replace("42-4711", "[customer]")));
     let tools = layer.layer(tower::service_fn(async |call: Call| {
         assert_eq!(call.arguments, json!({"who": "42-4711"}));
         Err::<Answer, tower::BoxError>("no customer 42-4711".into())

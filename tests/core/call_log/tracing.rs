@@ -1,6 +1,6 @@
 //! Events and spans for `tracing`.
 
-use crate::support::{Answer, Call, Script};
+use crate::support::{Answer, Call, Script, traced};
 use mcp_resilience::{
     Failure,
     call_log::{CallLogLayer, TracingEvents},
@@ -8,60 +8,26 @@ use mcp_resilience::{
     is_error::IsErrorLayer,
 };
 use serde_json::Value;
-use std::{
-    io::{self, Write},
-    sync::{Arc, Mutex},
-};
 use tower::{BoxError, ServiceBuilder, ServiceExt};
-use tracing_subscriber::fmt::{MakeWriter, format::FmtSpan};
 
-#[derive(Clone, Default)]
-struct Buffer(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Buffer {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl<'a> MakeWriter<'a> for Buffer {
-    type Writer = Self;
-
-    fn make_writer(&'a self) -> Self {
-        self.clone()
-    }
-}
-
-/// What a JSON subscriber writes of one call, the span's end included.
-async fn events(call: Call, step: Result<Answer, BoxError>) -> Vec<Value> {
-    let buffer = Buffer::default();
-    let subscriber = tracing_subscriber::fmt()
-        .json()
-        .with_span_events(FmtSpan::CLOSE)
-        .with_writer(buffer.clone())
-        .finish();
-    let _default = tracing::subscriber::set_default(subscriber);
-    let tools = ServiceBuilder::new()
-        .layer(CallLogLayer::new(TracingEvents::new()))
-        .layer(IsErrorLayer::new())
-        .layer(ClassifyLayer::new())
-        .service(Script::new([step]));
-    let _ = tools.oneshot(call).await;
-    let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+/// What a subscriber gets of one call.
+async fn events(call: Call, step: impl Fn() -> Result<Answer, BoxError>) -> Vec<Value> {
+    traced(async || {
+        let tools = ServiceBuilder::new()
+            .layer(CallLogLayer::new(TracingEvents::new()))
+            .layer(IsErrorLayer::new())
+            .layer(ClassifyLayer::new())
+            .service(Script::new([step()]));
+        let _ = tools.oneshot(call.clone()).await;
+    })
+    .await
 }
 
 #[tokio::test]
 async fn each_call_is_one_event_with_plain_values() {
     let mut call = Call::tool("get_author").arguments(serde_json::json!({"title": "Dune"}));
     call.request_id = Some(serde_json::json!(7));
-    let all = events(call, Ok(Answer::flagged("no such book"))).await;
+    let all = events(call, || Ok(Answer::flagged("no such book"))).await;
     let of_ours: Vec<_> = all
         .iter()
         .filter(|event| event["target"] == "mcp_resilience::call_log")
@@ -83,11 +49,11 @@ async fn each_call_is_one_event_with_plain_values() {
 #[tokio::test]
 async fn the_level_of_the_event_is_that_of_the_line() {
     for (failure, level) in [
-        (Failure::tool("x"), "INFO"),
-        (Failure::connection("x"), "WARN"),
-        (Failure::crash("x"), "ERROR"),
+        ((|| Failure::tool("x")) as fn() -> Failure, "INFO"),
+        (|| Failure::connection("x"), "WARN"),
+        (|| Failure::crash("x"), "ERROR"),
     ] {
-        let all = events(Call::tool("t"), Err(failure.into())).await;
+        let all = events(Call::tool("t"), || Err(failure().into())).await;
         assert!(
             all.iter()
                 .any(|event| event["target"] == "mcp_resilience::call_log"
@@ -102,7 +68,7 @@ async fn the_span_has_the_names_of_opentelemetry() {
     let mut call = Call::tool("get_author");
     call.request_id = Some(serde_json::json!("r1"));
     call.session_id = Some("s1".to_owned());
-    let all = events(call, Ok(Answer::flagged("no"))).await;
+    let all = events(call, || Ok(Answer::flagged("no"))).await;
     let closed = all
         .iter()
         .find(|event| event["fields"]["message"] == "close")
@@ -120,8 +86,8 @@ async fn the_span_has_the_names_of_opentelemetry() {
         assert_eq!(span[key], value, "{key} in {span}");
     }
 
-    let error = Failure::protocol(-32602, "no", None);
-    let all = events(Call::resource("books://x"), Err(error.into())).await;
+    let refuse = || Err(Failure::protocol(-32602, "no", None).into());
+    let all = events(Call::resource("books://x"), refuse).await;
     let closed = all
         .iter()
         .find(|event| event["fields"]["message"] == "close")

@@ -4,10 +4,12 @@ mod call;
 mod lines;
 mod script;
 mod strict;
+mod traced;
 
 pub(crate) use self::{
     call::{Answer, Call},
     lines::Lines,
     script::Script,
     strict::Strict,
+    traced::traced,
 };

@@ -38,7 +38,7 @@ impl ClientHandler for Rooted {
 /// Fails once, and then answers with the client's first root.
 async fn first_root(run: Run) -> Result<CallToolResponse, ErrorData> {
     let roots = run.context.peer.list_roots().await;
-    let roots = roots.map_err(|error| Failure::crash(error))?;
+    let roots = roots.map_err(Failure::crash)?;
     match run.number {
         1 => Err(Failure::rate_limited(None).into()),
         _ => ok(&roots.roots[0].uri),

@@ -11,6 +11,7 @@ over_both_wires! {
     bad_arguments_are_flagged
     an_unknown_tool_is_an_error_of_the_protocol
     a_line_of_the_log_names_the_session_where_there_is_one
+    many_calls_at_once_get_their_own_answers_and_lines
 }
 
 async fn the_tools_are_annotated_as_the_table_says(wire: Wire) {
@@ -157,5 +158,23 @@ async fn a_line_of_the_log_names_the_session_where_there_is_one(wire: Wire) {
     };
     let wanted = json!({"session_id": session, "trace_id": trace});
     assert_has(&done.line, &wanted);
+    shop.leave().await;
+}
+
+async fn many_calls_at_once_get_their_own_answers_and_lines(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let mut sent = Vec::new();
+    for number in 0..40 {
+        let title = format!("Volume {number}");
+        let params = json!({"name": "get_author", "arguments": {"title": title}});
+        sent.push((shop.send("tools/call", &params).await, title));
+    }
+    for (id, title) in sent {
+        let done = shop.conclude(id).await;
+        let text =
+            format!("Error executing tool get_author: No book titled '{title}' in the catalog.");
+        assert_eq!(done.text(), text);
+        assert_has(&done.line, &json!({"arguments": {"title": title}}));
+    }
     shop.leave().await;
 }

@@ -399,9 +399,14 @@ async fn read_stdout(stdout: ChildStdout, arrived: UnboundedSender<Arrival>) {
 }
 
 async fn post(http: HttpWire, id: u64, message: String, arrived: UnboundedSender<Arrival>) {
-    let posted = http.post(message).await;
-    let why = format!("{} {:?}", posted.status, posted.body);
-    for message in posted.messages {
+    let (messages, why) = match http.try_post(message).await {
+        Ok(posted) => {
+            let why = format!("{} {:?}", posted.status, posted.body);
+            (posted.messages, why)
+        }
+        Err(error) => (Vec::new(), format!("{error:?}")),
+    };
+    for message in messages {
         // Who asked may be gone.
         let _ = arrived.send(Arrival::Message(message));
     }

@@ -24,6 +24,8 @@ impl HttpWire {
     pub(crate) fn new(url: &str) -> Self {
         let client = Client::builder()
             .no_proxy()
+            // A connection that the server is about to close would fail the next request.
+            .pool_max_idle_per_host(0)
             .timeout(Duration::from_secs(60))
             .build()
             .unwrap();
@@ -56,7 +58,12 @@ impl HttpWire {
 
     /// Sends one message, and reads all that comes for it.
     pub(crate) async fn post(&self, message: String) -> Posted {
-        read(self.request(message).send().await.unwrap()).await
+        self.try_post(message).await.unwrap()
+    }
+
+    /// The same, where the server may be gone, or may not even read the message.
+    pub(crate) async fn try_post(&self, message: String) -> reqwest::Result<Posted> {
+        Ok(read(self.request(message).send().await?).await)
     }
 
     /// Sends one message, and reads what comes for it bit by bit.
@@ -102,9 +109,9 @@ impl Events {
     /// The next message, or none at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<String> {
         loop {
-            while let Some((event, rest)) = self.unread.split_once("\n\n") {
-                let message = events(event).pop();
-                self.unread = rest.to_owned();
+            while let Some(end) = self.unread.find("\n\n") {
+                let event: String = self.unread.drain(..end + 2).collect();
+                let message = events(&event).pop();
                 if message.is_some() {
                     return message;
                 }

@@ -1,0 +1,25 @@
+use super::Class;
+
+/// Codes of other public servers, and what they mean here.
+pub(super) const ALIASES: &[(&str, Class)] = &[
+    ("too_many_requests", Class::RateLimited),
+    ("rate_limit_error", Class::RateLimited),
+    ("rate_limit_exceeded", Class::RateLimited),
+    ("quota_exceeded", Class::RateLimited),
+    ("resource_exhausted", Class::RateLimited),
+    ("throttling_exception", Class::RateLimited),
+    ("overloaded", Class::AtCapacity),
+    ("unavailable", Class::Unavailable),
+    ("upstream_unavailable", Class::Upstream),
+    ("timeout", Class::Timeout),
+    ("timeout_error", Class::Timeout),
+    ("tool_timeout", Class::Timeout),
+    ("upstream_timeout", Class::Timeout),
+    ("invalid_input", Class::InvalidInput),
+    ("validation_error", Class::InvalidInput),
+    ("unauthorized", Class::Unauthorized),
+    ("authentication_error", Class::Unauthorized),
+    ("authorization_error", Class::Forbidden),
+    ("internal", Class::Crash),
+    ("internal_error", Class::Crash),
+];

@@ -1,0 +1,52 @@
+use serde_json::Value;
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+};
+use tracing_subscriber::fmt::{MakeWriter, format::FmtSpan};
+
+/// What a JSON subscriber writes of it, the ends of spans included. It runs twice, and the second
+/// time counts.
+pub(crate) async fn traced(run: impl AsyncFn()) -> Vec<Value> {
+    let buffer = Buffer::default();
+    let subscriber = tracing_subscriber::fmt()
+        .json()
+        .with_span_events(FmtSpan::CLOSE)
+        .with_writer(buffer.clone())
+        .finish();
+    let _default = tracing::subscriber::set_default(subscriber);
+    // Where there is one subscriber alone, a thread of another test may decide for all that an
+    // event interests nobody: so there is a second, and what was decided is decided again.
+    let other = tracing_subscriber::fmt().with_writer(io::sink).finish();
+    let _second = tracing::Dispatch::new(other);
+    run().await;
+    tracing::callsite::rebuild_interest_cache();
+    buffer.0.lock().unwrap().clear();
+    run().await;
+
+    let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[derive(Clone, Default)]
+struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Buffer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Buffer {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
