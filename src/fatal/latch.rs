@@ -23,7 +23,7 @@ impl Latch {
         }
     }
 
-    async fn wait(&self) -> Failure {
+    pub(super) async fn wait(&self) -> Failure {
         loop {
             // Registered before the look, so that no shutting falls between the two.
             let shut = self.shut.notified();

@@ -31,9 +31,6 @@ impl<S> Layer<S> for FatalLayer {
     type Service = FatalStop<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        FatalStop {
-            inner,
-            latch: Arc::clone(&self.latch),
-        }
+        FatalStop::new(inner, Arc::clone(&self.latch))
     }
 }

@@ -1,6 +1,8 @@
 use super::{ResponseFuture, latch::Latch};
 use crate::failure::{BoxError, Class, Failure};
 use std::{
+    fmt,
+    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -9,10 +11,21 @@ use tower::Service;
 /// Shuts at the first fatal failure.
 ///
 /// See the [module page](super).
-#[derive(Clone, Debug)]
 pub struct FatalStop<S> {
-    pub(super) inner: S,
-    pub(super) latch: Arc<Latch>,
+    inner: S,
+    latch: Arc<Latch>,
+    // While the inner service is not ready: who waits for it is woken by the end as well.
+    end: Option<Pin<Box<dyn Future<Output = Failure> + Send + Sync>>>,
+}
+
+impl<S> FatalStop<S> {
+    pub(super) fn new(inner: S, latch: Arc<Latch>) -> Self {
+        Self {
+            inner,
+            latch,
+            end: None,
+        }
+    }
 }
 
 impl<S, Req> Service<Req> for FatalStop<S>
@@ -28,13 +41,25 @@ where
         if let Some(cause) = self.latch.cause() {
             return Poll::Ready(Err(cause));
         }
-        self.inner.poll_ready(cx).map_err(|error| {
-            let failure = Failure::from_any(error);
-            if failure.class() == Class::Fatal {
-                self.latch.shut(&failure);
+        match self.inner.poll_ready(cx) {
+            Poll::Ready(readied) => {
+                self.end = None;
+                Poll::Ready(readied.map_err(|error| {
+                    let failure = Failure::from_any(error);
+                    if failure.class() == Class::Fatal {
+                        self.latch.shut(&failure);
+                    }
+                    failure
+                }))
             }
-            failure
-        })
+            Poll::Pending => {
+                let end = self.end.get_or_insert_with(|| {
+                    let latch = Arc::clone(&self.latch);
+                    Box::pin(async move { latch.wait().await })
+                });
+                end.as_mut().poll(cx).map(Err)
+            }
+        }
     }
 
     fn call(&mut self, call: Req) -> Self::Future {
@@ -43,5 +68,20 @@ where
             Some(cause) => ResponseFuture::shut(cause),
             None => ResponseFuture::new(self.inner.call(call), Arc::clone(&self.latch)),
         }
+    }
+}
+
+impl<S: Clone> Clone for FatalStop<S> {
+    fn clone(&self) -> Self {
+        Self::new(self.inner.clone(), Arc::clone(&self.latch))
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for FatalStop<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FatalStop")
+            .field("inner", &self.inner)
+            .field("latch", &self.latch)
+            .finish_non_exhaustive()
     }
 }

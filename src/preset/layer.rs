@@ -5,7 +5,7 @@ use crate::{
     failure::BoxError,
     fatal::{FatalHandle, FatalLayer, FatalStop},
     is_error::{IsError, IsErrorLayer},
-    reconnect::{Reconnect, ReconnectLayer},
+    reconnect::{Reconnect, ReconnectHandle, ReconnectLayer},
     retry::{Retry, RetryLayer},
 };
 use tower::{
@@ -29,6 +29,9 @@ pub struct ResilienceLayer {
 
 /// A service in all layers.
 pub type Resilience<S> = CallLog<Guarded<Timeout<S>>>;
+
+/// The connections of a connector in all layers.
+pub type Connected<C> = CallLog<Guarded<Reconnect<Timeout<C>>>>;
 
 /// A service in all layers but the log and the timeout.
 pub type Guarded<S> = IsError<FatalStop<Retry<Classify<S>>>>;
@@ -58,12 +61,15 @@ impl ResilienceLayer {
     }
 
     /// Wraps a connector: the connections it makes get the timeout, and all of them together the
-    /// other layers.
+    /// other layers. The handle watches the connection, and ends it.
     pub fn connect<M, T>(
         &self,
         reconnect: &ReconnectLayer<T>,
         connector: M,
-    ) -> CallLog<Guarded<Reconnect<Timeout<M::Response>>>>
+    ) -> (
+        Connected<M::Response>,
+        ReconnectHandle<Timeout<M::Response>>,
+    )
     where
         M: Service<T> + Clone + Send + 'static,
         M::Response: Clone + Send + 'static,
@@ -73,7 +79,8 @@ impl ResilienceLayer {
     {
         let timeout = self.timeout.clone();
         let connection = reconnect.connect(connector, move |made| timeout.layer(made));
-        self.log.layer(self.guard(connection))
+        let handle = connection.handle();
+        (self.log.layer(self.guard(connection)), handle)
     }
 
     pub(crate) fn log(&self) -> &CallLogLayer {

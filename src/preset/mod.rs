@@ -11,7 +11,8 @@
 //! the tools    a service of yours, or a connection
 //! ```
 //!
-//! Any other order compiles and keeps the classes; it gives up what its line says.
+//! Any other order compiles; it gives up what its line says, and `Classify` around `IsError` reads
+//! results again that were failures with a name.
 //!
 //! # Defaults
 //!
@@ -79,5 +80,5 @@ mod layer;
 
 pub use self::{
     builder::{InvalidResilience, ResilienceBuilder},
-    layer::{Guarded, Resilience, ResilienceLayer},
+    layer::{Connected, Guarded, Resilience, ResilienceLayer},
 };

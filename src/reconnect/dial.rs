@@ -62,7 +62,7 @@ pub(super) fn failure(error: BoxError) -> Failure {
     failure.with_delivery(Delivery::NotSent)
 }
 
-/// Whether no later dial would end better.
+/// Whether no later dial would end better. One that was only given up may.
 pub(super) fn is_for_good(failure: &Failure) -> bool {
-    failure.class().repeats() == Repeats::Never
+    failure.class().repeats() == Repeats::Never && failure.class() != Class::Cancelled
 }

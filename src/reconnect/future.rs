@@ -27,13 +27,17 @@ where
     owner: Arc<Owner<C>>,
 }
 
-// Waiting -> Readying -> Calling; at once Readying where there is a connection.
+// Waiting -> Readying -> Calling; at once Readying where there is a connection, and back to
+// Waiting when that one is retired first.
 #[pin_project(project = StateProj)]
 enum State<C, F> {
-    Waiting(Pin<Box<dyn Future<Output = Result<Leased<C>, Failure>> + Send>>),
-    Readying,
+    Waiting(BoxFuture<Result<Leased<C>, Failure>>),
+    // With the end of the connection, once its readiness is waited for.
+    Readying(Option<BoxFuture<()>>),
     Calling(#[pin] F),
 }
+
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl<C, Req> ResponseFuture<C, Req>
 where
@@ -42,7 +46,7 @@ where
     pub(super) fn new(call: Req, owner: Arc<Owner<C>>) -> Self {
         let leased = owner.shared.connection();
         let state = match leased {
-            Some(_) => State::Readying,
+            Some(_) => State::Readying(None),
             None => State::Waiting(Box::pin(Arc::clone(&owner.shared).wait())),
         };
         Self {
@@ -66,22 +70,40 @@ where
         loop {
             if let StateProj::Waiting(connection) = this.state.as_mut().project() {
                 *this.leased = Some(ready!(connection.as_mut().poll(cx))?);
-                this.state.set(State::Readying);
+                this.state.set(State::Readying(None));
             }
             let (connection, lease) = this.leased.as_mut().expect("waiting ends with a lease");
             let shared = &this.owner.shared;
             match this.state.as_mut().project() {
                 StateProj::Waiting(_) => {}
-                StateProj::Readying => {
-                    if let Err(error) = ready!(connection.poll_ready(cx)) {
-                        // Whatever it was: the call never left.
-                        let failure = Failure::from_any(error).with_delivery(Delivery::NotSent);
-                        shared.retire(lease, &failure);
-                        return Poll::Ready(Err(failure));
+                StateProj::Readying(retired) => {
+                    let readied = connection.poll_ready(cx);
+                    if readied.is_pending() && !lease.is_retired() {
+                        let retired = retired.get_or_insert_with(|| {
+                            Box::pin(Arc::clone(shared).retired(Arc::clone(lease)))
+                        });
+                        ready!(retired.as_mut().poll(cx));
                     }
-                    let call = this.call.take().expect("a call is sent once");
-                    let answer = connection.call(call);
-                    this.state.set(State::Calling(answer));
+                    match readied {
+                        // Not sent yet, and there is a better connection to be had.
+                        _ if lease.is_retired() => {
+                            *this.leased = None;
+                            let connection = Box::pin(Arc::clone(shared).wait());
+                            this.state.set(State::Waiting(connection));
+                        }
+                        Poll::Ready(Ok(())) => {
+                            let call = this.call.take().expect("a call is sent once");
+                            let answer = connection.call(call);
+                            this.state.set(State::Calling(answer));
+                        }
+                        Poll::Ready(Err(error)) => {
+                            // Whatever it was: the call never left.
+                            let failure = Failure::from_any(error).with_delivery(Delivery::NotSent);
+                            shared.retire(lease, &failure);
+                            return Poll::Ready(Err(failure));
+                        }
+                        Poll::Pending => return Poll::Pending,
+                    }
                 }
                 StateProj::Calling(answer) => {
                     let outcome = ready!(answer.poll(cx)).map_err(Failure::from_any);

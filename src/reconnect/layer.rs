@@ -1,9 +1,5 @@
-use super::{Reconnect, dial::Dial, settings::Settings};
-use crate::{
-    backoff::{Backoff, Jitter},
-    failure::BoxError,
-};
-use std::time::Duration;
+use super::{Reconnect, ReconnectBuilder, dial::Dial, settings::Settings};
+use crate::failure::BoxError;
 use tower::{Layer, Service};
 
 /// Wraps connectors in [`Reconnect`].
@@ -16,7 +12,8 @@ pub struct ReconnectLayer<T> {
 }
 
 impl<T> ReconnectLayer<T> {
-    /// Connects to `target`, which the connector gets at every dial.
+    /// Connects to `target`, which the connector gets at every dial, with the
+    /// [defaults](super#defaults).
     #[must_use]
     pub fn new(target: T) -> Self {
         Self {
@@ -25,47 +22,13 @@ impl<T> ReconnectLayer<T> {
         }
     }
 
-    /// The longest that one dial may take.
-    #[must_use]
-    pub fn dial_timeout(mut self, limit: Duration) -> Self {
-        self.settings.dial_timeout = limit;
-        self
+    /// Connects to `target` with other settings.
+    pub fn builder(target: T) -> ReconnectBuilder<T> {
+        ReconnectBuilder::new(target)
     }
 
-    /// The longest that a call waits for a connection, over any number of dials.
-    #[must_use]
-    pub fn patience(mut self, limit: Duration) -> Self {
-        self.settings.patience = limit;
-        self
-    }
-
-    /// The ceilings of the waits between dials that did not last.
-    #[must_use]
-    pub fn backoff(mut self, backoff: Backoff) -> Self {
-        self.settings.backoff = backoff;
-        self
-    }
-
-    /// How those waits are drawn.
-    #[must_use]
-    pub fn jitter(mut self, jitter: Jitter) -> Self {
-        self.settings.jitter = jitter;
-        self
-    }
-
-    /// How long a connection has to last to be good, if no call was answered on it.
-    #[must_use]
-    pub fn good_after(mut self, lasted: Duration) -> Self {
-        self.settings.good_after = lasted;
-        self
-    }
-
-    /// Goes on dialling when the very first dial fails, for a server that may start later than
-    /// its client.
-    #[must_use]
-    pub fn retry_first_dial(mut self) -> Self {
-        self.settings.first_dial_is_fatal = false;
-        self
+    pub(super) fn with_settings(target: T, settings: Settings) -> Self {
+        Self { target, settings }
     }
 
     /// Wraps a connector, and each connection that it makes.

@@ -7,6 +7,7 @@ pub(super) struct Lease {
     pub(super) generation: u64,
     pub(super) since: Instant,
     answered: AtomicBool,
+    retired: AtomicBool,
 }
 
 impl Lease {
@@ -15,12 +16,22 @@ impl Lease {
             generation,
             since: Instant::now(),
             answered: AtomicBool::new(false),
+            retired: AtomicBool::new(false),
         }
     }
 
     /// A call was answered on it.
     pub(super) fn answer(&self) {
         self.answered.store(true, Relaxed);
+    }
+
+    /// New calls go elsewhere.
+    pub(super) fn retire(&self) {
+        self.retired.store(true, Relaxed);
+    }
+
+    pub(super) fn is_retired(&self) -> bool {
+        self.retired.load(Relaxed)
     }
 
     pub(super) fn has_answered(&self) -> bool {

@@ -11,11 +11,12 @@
 //! | a call, no connection yet | one dial, in a task of its own; every call waits for it |
 //! | a call fails as `Connection`, `Timeout` or `SessionLost` | its connection is retired: new calls get a new one |
 //! | calls still running on a retired connection | are left alone; it is released when the last is gone |
+//! | calls that wait for a retired connection to be ready | go to the new one: they were not sent |
 //! | a late failure of a connection that was retired before | changes nothing |
 //! | a waiting call is dropped | strands nobody |
 //! | a dial fails, is too slow, or panics | the next one waits: full-jitter backoff; no dial once nobody waits |
-//! | the very first dial fails | [`Fatal`](crate::Class::Fatal), for good ([`retry_first_dial`](ReconnectLayer::retry_first_dial) for less) |
-//! | a dial fails for want of credentials, a binary, or a common protocol | that failure, for good: no dial would change it |
+//! | the very first dial fails | [`Fatal`](crate::Class::Fatal), for good ([`retry_first_dial`](ReconnectBuilder::retry_first_dial) for less) |
+//! | a dial fails for want of credentials, a common protocol, or the file to start or connect to (`io` *not found*, *permission denied*) | that failure, for good: no dial would change it |
 //! | [`shutdown`](ReconnectHandle::shutdown), or the last clone is dropped | a dial in progress ends at once; waiting calls fail; no connection comes back |
 //!
 //! A new dial after a good connection starts at once. One is good once a call was answered on it,
@@ -29,10 +30,10 @@
 //!
 //! | Setting | Default | Set by |
 //! |---|---|---|
-//! | longest dial | 10 s | [`dial_timeout`](ReconnectLayer::dial_timeout) |
-//! | longest that a call waits for a connection | 30 s | [`patience`](ReconnectLayer::patience) |
-//! | waits between dials | 1 s, doubled up to 30 s, full jitter, at least 10 ms | [`backoff`](ReconnectLayer::backoff), [`jitter`](ReconnectLayer::jitter) |
-//! | how long makes a connection good, unless it answered | 30 s | [`good_after`](ReconnectLayer::good_after) |
+//! | longest dial | 10 s | [`dial_timeout`](ReconnectBuilder::dial_timeout) |
+//! | longest that a call waits for a connection | 30 s | [`patience`](ReconnectBuilder::patience) |
+//! | waits between dials | 1 s, doubled up to 30 s, full jitter, at least 10 ms | [`backoff`](ReconnectBuilder::backoff), [`jitter`](ReconnectBuilder::jitter) |
+//! | how long makes a connection good, unless it answered | 30 s | [`good_after`](ReconnectBuilder::good_after) |
 //!
 //! # When to use it
 //!
@@ -68,6 +69,7 @@
 //! # }
 //! ```
 
+mod builder;
 mod dial;
 mod future;
 mod handle;
@@ -79,5 +81,9 @@ mod shared;
 mod state;
 
 pub use self::{
-    future::ResponseFuture, handle::ReconnectHandle, layer::ReconnectLayer, service::Reconnect,
+    builder::{InvalidReconnect, ReconnectBuilder},
+    future::ResponseFuture,
+    handle::ReconnectHandle,
+    layer::ReconnectLayer,
+    service::Reconnect,
 };

@@ -70,6 +70,12 @@ impl<C: Clone + Send + 'static> Shared<C> {
         }
     }
 
+    /// Waits until a connection is retired.
+    pub(super) async fn retired(self: Arc<Self>, lease: Arc<Lease>) {
+        let mut changes = self.changes.subscribe();
+        while !lease.is_retired() && changes.changed().await.is_ok() {}
+    }
+
     /// A call failed in a way that its connection does not outlive.
     pub(super) fn retire(&self, lease: &Lease, failure: &Failure) {
         let retired = self.state().retire(lease, &self.settings);
@@ -177,12 +183,14 @@ struct Unfinished<'a, C: Clone + Send + 'static>(Option<&'a Shared<C>>);
 impl<C: Clone + Send + 'static> Drop for Unfinished<'_, C> {
     fn drop(&mut self) {
         let Some(shared) = self.0 else { return };
+        let mut state = shared.state();
         if std::thread::panicking() {
             let failure = Failure::new(Class::Connection, "the connector panicked")
                 .with_delivery(Delivery::NotSent);
-            shared.dial_failed(failure);
+            state.dial_failed(failure, &shared.settings);
         }
-        shared.state().stop_dialing();
+        state.stop_dialing();
+        drop(state);
         shared.changes.send_replace(());
     }
 }

@@ -3,7 +3,7 @@
 use super::{dial, lease::Lease, settings::Settings};
 use crate::{
     backoff::Ceilings,
-    failure::{Class, Failure},
+    failure::{Class, Delivery, Failure},
 };
 use std::{mem, sync::Arc, time::Duration};
 use tokio::{task::AbortHandle, time::Instant};
@@ -126,6 +126,7 @@ impl<C: Clone> State<C> {
         } else {
             self.back_off(settings);
         }
+        lease.retire();
         match mem::replace(&mut self.phase, Phase::Idle) {
             Phase::Connected { connection, .. } => Some(connection),
             _ => None,
@@ -146,4 +147,5 @@ impl<C: Clone> State<C> {
 
 fn shut_down() -> Failure {
     Failure::cancelled("the connection to the tool server was shut down")
+        .with_delivery(Delivery::NotSent)
 }

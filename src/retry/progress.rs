@@ -84,7 +84,7 @@ impl<S, Req> Progress<S, Req> {
             .deadline
             .map(|deadline| deadline.saturating_sub(self.begun.elapsed()));
         let wait = decide::wait(failure.retry_after(), ceiling, room, &self.policy)?;
-        // Last, so that only what is sent is paid for.
+        // Last, so that a repeat that is not made for another reason is not paid for.
         if self
             .policy
             .budget
@@ -123,10 +123,10 @@ impl<S, Req> Progress<S, Req> {
         }
         // A stack further in may have made more than this one's single attempt.
         if self.attempt > 1 {
-            let waits = self
-                .waiting
-                .take()
-                .map_or_else(Vec::new, |waiting| waiting.past);
+            let waiting = self.waiting.take();
+            let mut waits = waiting.map_or_else(Vec::new, |waiting| waiting.past);
+            // One more was waited for an attempt that could not be made.
+            waits.truncate(usize::try_from(self.attempt - 1).unwrap_or(usize::MAX));
             failure.set_attempts(self.attempt, waits);
         }
         failure

@@ -307,7 +307,7 @@ async fn any_iterator_serves_as_waits_as_it_is_and_the_attempts_end_with_it() {
 
 #[cfg(feature = "backoff")]
 mod of_the_backoff_crate {
-    use super::{MS, SECOND};
+    use super::{Duration, MS, SECOND};
     use ::backoff::{ExponentialBackoffBuilder, backoff as policies};
     use mcp_resilience::backoff::from_backoff_crate;
 
@@ -336,7 +336,7 @@ mod of_the_backoff_crate {
     fn its_policies_end_where_they_end() {
         assert_eq!(from_backoff_crate(policies::Stop {}).next(), None);
         let over = ExponentialBackoffBuilder::new()
-            .with_max_elapsed_time(Some(0 * MS))
+            .with_max_elapsed_time(Some(Duration::ZERO))
             .build();
         assert_eq!(from_backoff_crate(over).next(), None);
     }

@@ -81,7 +81,11 @@ const LAYERS: [(&str, Wrap); 8] = [
         boxed(ReconnectLayer::new(()).layer(connector(inner)))
     }),
     ("preset, connected", |inner| {
-        boxed(preset().connect(&ReconnectLayer::new(()), connector(inner)))
+        boxed(
+            preset()
+                .connect(&ReconnectLayer::new(()), connector(inner))
+                .0,
+        )
     }),
 ];
 
@@ -361,7 +365,7 @@ async fn every_layer_takes_a_service_that_cannot_fail_and_speaks_of_failures_its
         check(retry().layer(infallible)),
         check(preset().layer(infallible)),
         check(ReconnectLayer::new(()).layer(connector)),
-        check(preset().connect(&ReconnectLayer::new(()), connector)),
+        check(preset().connect(&ReconnectLayer::new(()), connector).0),
     ];
     for stack in stacks {
         assert_eq!(fine(&stack).await.unwrap(), Answer::ok("fine"));

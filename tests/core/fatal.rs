@@ -21,7 +21,10 @@ use std::{
     process::{Command, ExitCode, Output, Termination, exit},
     time::Duration,
 };
-use tokio::{task::yield_now, time::sleep};
+use tokio::{
+    task::yield_now,
+    time::{sleep, timeout},
+};
 use tower::{BoxError, Layer, Service, ServiceExt};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -122,6 +125,22 @@ async fn a_fatal_readiness_shuts_it_too_and_any_other_passes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_waits_for_the_inner_service_is_woken_by_the_end() {
+    let layer = FatalLayer::new();
+    let busy = tower::limit::ConcurrencyLimit::new(Script::new([Ok(Answer::ok("late"))]), 1);
+    let mut first = busy.clone();
+    // The only place is taken, and never given back.
+    first.ready().await.unwrap();
+    let mut tools = layer.layer(busy);
+    let waiting = tokio::spawn(async move { tools.ready().await.map(drop) });
+    tokio::task::yield_now().await;
+    layer.handle().shut(Fatal::new("the shelf is gone"));
+
+    let failure = waiting.await.unwrap().unwrap_err();
+    assert_eq!(failure.to_string(), "the shelf is gone");
+}
+
+#[tokio::test(start_paused = true)]
 async fn everyone_who_waits_for_the_end_learns_its_cause_at_once_or_later() {
     let layer = FatalLayer::new();
     let wait = || {
@@ -140,7 +159,7 @@ async fn everyone_who_waits_for_the_end_learns_its_cause_at_once_or_later() {
     let background = Fatal::new("the index is corrupt").because(gone().unwrap_err());
     tokio::spawn(async move { handle.shut(background) });
     for waiting in waiting.into_iter().chain([wait()]) {
-        let cause = waiting.await.unwrap();
+        let cause = timeout(SECOND, waiting).await.unwrap().unwrap();
         assert_eq!(cause, "the index is corrupt: the catalog is gone");
     }
     let mut stack = layer.layer(Script::new([]));

@@ -5,7 +5,7 @@ use mcp_resilience::{
     Class, Delivery, Failure,
     backoff::{Backoff, Jitter},
     call::ToolCall,
-    reconnect::{Reconnect, ReconnectHandle, ReconnectLayer},
+    reconnect::{Reconnect, ReconnectBuilder, ReconnectHandle, ReconnectLayer},
     retry::RetryLayer,
 };
 use std::{
@@ -23,7 +23,7 @@ use tokio::{
     task::{JoinHandle, JoinSet, yield_now},
     time::{Instant, sleep},
 };
-use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
+use tower::{BoxError, Layer, Service, ServiceExt, limit::ConcurrencyLimit, service_fn};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -125,8 +125,9 @@ impl Server {
         }
     }
 
-    fn connect(&self, layer: &ReconnectLayer<()>) -> Reconnect<Connection> {
+    fn connect(&self, settings: ReconnectBuilder<()>) -> Reconnect<Connection> {
         let server = self.clone();
+        let layer = settings.build().unwrap();
         // Strict: the connector itself is to be made ready too.
         layer.layer(Strict::new(service_fn(move |()| server.clone().dial())))
     }
@@ -170,8 +171,8 @@ impl Server {
 }
 
 /// Waits of 1, 2 and then 4 s to the millisecond, from the first dial on.
-fn exact() -> ReconnectLayer<()> {
-    ReconnectLayer::new(())
+fn exact() -> ReconnectBuilder<()> {
+    ReconnectLayer::builder(())
         .backoff(Backoff::new(SECOND, 4 * SECOND).unwrap())
         .jitter(Jitter::none())
         .retry_first_dial()
@@ -204,7 +205,7 @@ async fn spawn(tools: &Tools, ask: Ask) -> JoinHandle<Outcome> {
 #[tokio::test(start_paused = true)]
 async fn a_thousand_first_callers_share_one_dial_and_a_loss_they_all_see_costs_one_more() {
     let server = Server::new([Dial::Takes(SECOND), Dial::Takes(SECOND)]);
-    let tools = server.connect(&exact());
+    let tools = server.connect(exact());
     let lose = Ask::After(SECOND, Some(Class::Connection));
     for outcome in ask_all(&tools, 1000, lose).await {
         assert_eq!(outcome.unwrap_err().to_string(), "as told");
@@ -222,7 +223,7 @@ async fn on_several_threads_too_each_loss_costs_one_dial_and_nobody_is_left_wait
     let server = Server::new([]);
     // Time is real here: the waits are short, should there be any.
     let backoff = Backoff::new(MS, MS).unwrap();
-    let tools = server.connect(&ReconnectLayer::new(()).backoff(backoff));
+    let tools = server.connect(ReconnectLayer::builder(()).backoff(backoff));
     for round in 1..=20 {
         for outcome in ask_all(&tools, 50, Ask::Who).await {
             assert_eq!(outcome.unwrap(), round);
@@ -246,7 +247,7 @@ async fn a_waiter_that_is_dropped_strands_nobody() {
     ];
     for (case, dropped) in cases {
         let server = Server::new([Dial::Takes(SECOND)]);
-        let tools = server.connect(&exact());
+        let tools = server.connect(exact());
         let mut waiters = Vec::new();
         for _ in 0..10 {
             waiters.push(spawn(&tools, Ask::Who).await);
@@ -270,7 +271,7 @@ async fn a_waiter_that_is_dropped_strands_nobody() {
 #[tokio::test(start_paused = true)]
 async fn calls_on_a_retired_connection_finish_release_it_and_change_nothing_when_they_fail() {
     let server = Server::new([]);
-    let tools = server.connect(&exact());
+    let tools = server.connect(exact());
     assert_eq!(who(&tools).await, 1);
     let slow = spawn(&tools, Ask::After(5 * SECOND, None)).await;
     let late = spawn(&tools, Ask::After(8 * SECOND, Some(Class::Connection))).await;
@@ -292,7 +293,7 @@ async fn calls_on_a_retired_connection_finish_release_it_and_change_nothing_when
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_dropped_while_it_runs_leaves_the_connection_to_the_others() {
     let server = Server::new([]);
-    let tools = server.connect(&exact());
+    let tools = server.connect(exact());
     let running = spawn(&tools, Ask::After(MINUTE, None)).await;
     yield_now().await;
     running.abort();
@@ -306,7 +307,7 @@ async fn only_a_lost_connection_or_session_and_a_timeout_retire_the_connection()
     use Class::{Connection, SessionLost, Timeout};
     for class in Class::all() {
         let server = Server::new([]);
-        let tools = server.connect(&exact());
+        let tools = server.connect(exact());
         let failure = fail(&tools, Ask::Fail(class)).await;
         assert_eq!(failure.class(), class, "the call's own failure goes up");
         assert_eq!(failure.delivery(), class.delivery(), "{class}");
@@ -320,7 +321,7 @@ async fn only_a_lost_connection_or_session_and_a_timeout_retire_the_connection()
 async fn dials_that_fail_are_spaced_by_the_backoff_until_one_works() {
     let too_slow = Dial::Takes(10 * SECOND + MS);
     let server = Server::new(repeat_with(refused).take(4).chain([too_slow]));
-    let tools = server.connect(&exact().patience(MINUTE));
+    let tools = server.connect(exact().patience(MINUTE));
     assert_eq!(who(&tools).await, 1);
     assert_eq!(server.dials(), [0, 1000, 3000, 7000, 11_000, 25_000]);
 }
@@ -328,7 +329,7 @@ async fn dials_that_fail_are_spaced_by_the_backoff_until_one_works() {
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_never_answered_counts_as_a_dial_that_failed() {
     let server = Server::new([]);
-    let tools = server.connect(&exact());
+    let tools = server.connect(exact());
     for _ in 0..4 {
         fail(&tools, LOSE).await;
     }
@@ -339,7 +340,7 @@ async fn a_connection_that_never_answered_counts_as_a_dial_that_failed() {
     );
 
     let server = Server::new([Dial::Breaks, Dial::Breaks, Dial::Breaks]);
-    let tools = server.connect(&exact());
+    let tools = server.connect(exact());
     for _ in 0..3 {
         let failure = fail(&tools, Ask::Who).await;
         assert_eq!(failure.class(), Class::Connection);
@@ -362,7 +363,7 @@ async fn after_a_good_connection_the_next_dial_is_due_at_once() {
     ];
     for (case, first, at, expected) in cases {
         let server = Server::new([]);
-        let tools = server.connect(&exact().good_after(lasts));
+        let tools = server.connect(exact().good_after(lasts));
         tools.handle().connect().await.unwrap();
         if let Some(first) = first {
             let _ = tools.clone().oneshot(first).await;
@@ -377,7 +378,7 @@ async fn after_a_good_connection_the_next_dial_is_due_at_once() {
 #[tokio::test(start_paused = true)]
 async fn each_outage_begins_with_the_shortest_wait_again() {
     let server = Server::new((0..20).flat_map(|_| [Dial::Works, refused()]));
-    let tools = server.connect(&exact());
+    let tools = server.connect(exact());
     for _ in 0..10 {
         who(&tools).await;
         fail(&tools, LOSE).await;
@@ -388,14 +389,14 @@ async fn each_outage_begins_with_the_shortest_wait_again() {
 
 /// Left by the only call that waits, after so long. The first dial fails after 1 s, the next is
 /// due after 2 s and fails too.
-async fn nobody_dials_when_left_after(waited: Duration) {
+async fn nobody_dials_when_left_after(time: Duration) {
     let server = Server::new([Dial::Takes(MINUTE), refused()]);
-    let tools = server.connect(&exact().dial_timeout(SECOND));
+    let tools = server.connect(exact().dial_timeout(SECOND));
     let waiter = spawn(&tools, Ask::Who).await;
-    sleep(waited).await;
+    sleep(time).await;
     waiter.abort();
     sleep(MINUTE).await;
-    assert_eq!(server.dials(), [0], "left after {waited:?}");
+    assert_eq!(server.dials(), [0], "left after {time:?}");
     assert_eq!(who(&tools).await, 1, "a later call");
     assert_eq!(server.dials().len(), 3);
 }
@@ -421,7 +422,7 @@ async fn the_first_dial_that_fails_is_fatal_for_good_and_says_why() {
     ];
     for (case, dial, reason) in cases {
         let server = Server::new([dial]);
-        let mut tools = server.connect(&ReconnectLayer::new(()));
+        let mut tools = server.connect(ReconnectLayer::builder(()));
         for outcome in ask_all(&tools, 10, Ask::Who).await {
             let failure = outcome.unwrap_err();
             assert_eq!(failure.class(), Class::Fatal, "{case}");
@@ -439,7 +440,7 @@ async fn the_first_dial_that_fails_is_fatal_for_good_and_says_why() {
 
 #[tokio::test(start_paused = true)]
 async fn a_first_dial_that_failed_has_sent_nothing_and_says_so() {
-    let tools = Server::new([refused()]).connect(&ReconnectLayer::new(()));
+    let tools = Server::new([refused()]).connect(ReconnectLayer::builder(()));
     let failure = fail(&tools, Ask::Who).await;
     assert_eq!(failure.delivery(), Delivery::NotSent);
 }
@@ -470,7 +471,7 @@ async fn a_dial_that_no_later_one_would_better_ends_it_for_good() {
     ];
     for (case, error, class) in cases {
         let server = Server::new([Dial::Works, Dial::Fails(error)]);
-        let tools = server.connect(&exact());
+        let tools = server.connect(exact());
         who(&tools).await;
         fail(&tools, LOSE).await;
         for _ in 0..3 {
@@ -486,7 +487,7 @@ async fn a_dial_that_no_later_one_would_better_ends_it_for_good() {
 #[tokio::test(start_paused = true)]
 async fn a_connector_that_panics_releases_who_waits_and_is_tried_again() {
     let server = Server::new([Dial::Panics]);
-    let tools = server.connect(&exact());
+    let tools = server.connect(exact());
     for outcome in ask_all(&tools, 10, Ask::Who).await {
         assert_eq!(outcome.unwrap(), 1);
     }
@@ -496,7 +497,7 @@ async fn a_connector_that_panics_releases_who_waits_and_is_tried_again() {
 #[tokio::test(start_paused = true)]
 async fn a_call_waits_no_longer_than_its_patience_and_learns_what_the_last_dial_failed_of() {
     let server = Server::new(repeat_with(refused).take(9));
-    let tools = server.connect(&exact().patience(5 * SECOND));
+    let tools = server.connect(exact().patience(5 * SECOND));
     let failure = fail(&tools, Ask::Who).await;
     assert_eq!(server.begun.elapsed(), 5 * SECOND);
     assert_eq!(failure.class(), Class::Connection);
@@ -517,7 +518,7 @@ async fn retry_repeats_any_call_that_never_left_and_none_that_may_have_run() {
     ];
     for (case, dial, ask, expected) in cases {
         let server = Server::new([dial]);
-        let tools = server.connect(&exact().patience(8 * SECOND));
+        let tools = server.connect(exact().patience(8 * SECOND));
         let outcome = retry.layer(tools.clone()).oneshot(ask).await;
         let outcome = outcome.map_err(|failure| failure.attempts());
         assert_eq!(outcome, expected, "{case}");
@@ -533,7 +534,7 @@ async fn shutdown_wins_over_a_dial_and_over_the_wait_for_one() {
     let hangs = Dial::Hangs(Arc::clone(&held));
     for (case, dial) in [("a dial", hangs), ("a wait", refused())] {
         let server = Server::new([dial]);
-        let mut tools = server.connect(&exact());
+        let mut tools = server.connect(exact());
         let waiters = [spawn(&tools, Ask::Who).await, spawn(&tools, Ask::Who).await];
         sleep(500 * MS).await;
         tools.handle().shutdown();
@@ -557,7 +558,7 @@ async fn a_dial_that_works_just_after_the_shutdown_brings_nothing_back() {
     // Too late for the dial to be stopped.
     let dial = Dial::Does(Box::new(move || shut.get().unwrap().shutdown()));
     let server = Server::new([dial]);
-    let tools = server.connect(&exact());
+    let tools = server.connect(exact());
     handle.set(tools.handle()).unwrap();
     assert_eq!(fail(&tools, Ask::Who).await.class(), Class::Cancelled);
     assert_eq!(fail(&tools, Ask::Who).await.class(), Class::Cancelled);
@@ -568,7 +569,7 @@ async fn a_dial_that_works_just_after_the_shutdown_brings_nothing_back() {
 #[tokio::test(start_paused = true)]
 async fn shutdown_lets_calls_finish_and_then_the_connection_goes() {
     let server = Server::new([]);
-    let tools = server.connect(&exact());
+    let tools = server.connect(exact());
     who(&tools).await;
     let slow = spawn(&tools, Ask::After(5 * SECOND, None)).await;
     tools.handle().shutdown();
@@ -582,7 +583,7 @@ async fn shutdown_lets_calls_finish_and_then_the_connection_goes() {
 async fn the_last_clone_ends_the_dial_but_a_call_alone_keeps_it() {
     let held = Arc::new(());
     let server = Server::new([Dial::Hangs(Arc::clone(&held))]);
-    let tools = server.connect(&exact());
+    let tools = server.connect(exact());
     let handle = tools.handle();
     let waiter = spawn(&tools, Ask::Who).await;
     drop(tools);
@@ -599,7 +600,7 @@ async fn the_last_clone_ends_the_dial_but_a_call_alone_keeps_it() {
 #[tokio::test(start_paused = true)]
 async fn a_handle_connects_before_the_first_call_and_knows_how_it_stands() {
     let server = Server::new([Dial::Takes(SECOND)]);
-    let tools = server.connect(&ReconnectLayer::new(()));
+    let tools = server.connect(ReconnectLayer::builder(()));
     let handle = tools.handle();
     let state = || (handle.is_connected(), handle.generation());
     assert_eq!(state(), (false, 0));
@@ -620,11 +621,49 @@ fn a_dial_that_ended_with_its_runtime_strands_nobody() {
     };
     let first = runtime();
     let tools = first.block_on(async {
-        let tools = Server::new([Dial::Takes(MINUTE)]).connect(&exact());
+        let tools = Server::new([Dial::Takes(MINUTE)]).connect(exact());
         drop(spawn(&tools, Ask::Who).await);
         yield_now().await;
         tools
     });
     drop(first);
     assert_eq!(runtime().block_on(who(&tools)), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_waits_for_a_retired_connection_to_be_ready_goes_to_the_new_one() {
+    let server = Server::new([]);
+    // Two calls at once; a third has to wait, and may be given the place of one that fails.
+    let connector = service_fn(move |()| {
+        let server = server.clone();
+        async { Ok::<_, BoxError>(ConcurrencyLimit::new(server.dial().await?, 2)) }
+    });
+    let tools = ReconnectLayer::new(()).layer(connector);
+    // Good once, so that the next dial is due at once.
+    assert_eq!(tools.clone().oneshot(Ask::Who).await.unwrap(), 1);
+    let hangs = tokio::spawn(tools.clone().oneshot(Ask::After(MINUTE, None)));
+    let losing = Ask::After(SECOND, Some(Class::Connection));
+    let lost = tokio::spawn(tools.clone().oneshot(losing));
+    sleep(SECOND / 2).await;
+    let begun = Instant::now();
+    let answer = tools.clone().oneshot(Ask::Who).await.unwrap();
+
+    assert_eq!(answer, 2);
+    assert_eq!(begun.elapsed(), SECOND / 2);
+    assert!(lost.await.unwrap().is_err());
+    assert_eq!(hangs.await.unwrap().unwrap(), 1);
+}
+
+#[test]
+fn settings_that_cannot_work_are_refused_when_built() {
+    let refused = |settings: ReconnectBuilder<()>| settings.build().unwrap_err().to_string();
+    let settings = ReconnectLayer::builder;
+    assert_eq!(
+        refused(settings(()).dial_timeout(Duration::ZERO)),
+        "a dial timeout of zero: give a dial some time"
+    );
+    assert_eq!(
+        refused(settings(()).patience(Duration::ZERO)),
+        "a patience of zero: give a call some time to wait for a connection"
+    );
 }

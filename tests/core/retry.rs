@@ -16,7 +16,7 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::time::{Instant, advance, sleep};
+use tokio::time::{Instant, advance, sleep, timeout};
 use tower::{BoxError, Layer, Service, ServiceExt, retry::budget::Budget, service_fn};
 
 pub(crate) const MS: Duration = Duration::from_millis(1);
@@ -166,10 +166,8 @@ async fn a_service_that_is_not_ready_again_leaves_the_failure_that_is_known() {
         let steps = iter::once(Ok(())).chain(unready).collect();
         let service = Moody(tool.clone(), Arc::new(Mutex::new(steps)));
         let tools = exact().build().unwrap().layer(service);
-        let failure = tools
-            .oneshot(Call::read_only("get_book"))
-            .await
-            .unwrap_err();
+        let call = tools.oneshot(Call::read_only("get_book"));
+        let failure = timeout(HOUR, call).await.unwrap().unwrap_err();
         assert_eq!(failure.to_string(), message, "{case}");
         assert_eq!(failure.stopped(), Some(stopped), "{case}");
         assert_eq!(failure.attempts(), 1, "{case}: the second was never made");
