@@ -26,12 +26,11 @@ use mcp_resilience::{
     reconnect::ReconnectLayer,
     retry::RetryLayer,
 };
-use std::{
-    hint::black_box,
-    io,
-    time::{Duration, Instant},
+use std::{hint::black_box, io, time::Duration};
+use tokio::{
+    runtime::{Builder, Runtime},
+    time::Instant,
 };
-use tokio::runtime::{Builder, Runtime};
 use tower::{
     Layer, Service, ServiceExt, layer::util::Identity, retry::RetryLayer as TowerRetryLayer,
     service_fn, timeout::TimeoutLayer,

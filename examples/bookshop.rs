@@ -25,6 +25,12 @@ use shop::{Bookshop, Catalog};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 
+/// How long calls that run may still take when the server ends.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long their answers may take to leave.
+const LEAVE: Duration = Duration::from_millis(200);
+
 /// A bookshop that fails in every way, and never silently.
 #[derive(Debug, Parser)]
 struct Options {
@@ -43,13 +49,13 @@ struct Options {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds")?;
+    let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 #[tokio::main]
 async fn main() {
-    if let Err(fatal) = run(Options::parse()).await {
+    if let Err(fatal) = Box::pin(run(Options::parse())).await {
         // Not by returning: the thread that reads stdin would keep the process alive.
         fatal.exit();
     }
@@ -70,7 +76,7 @@ async fn run(options: Options) -> Result<(), Fatal> {
     let resilience = resilience.build().or_fatal("bad settings")?;
     let server = Resilient::with_preset(Bookshop::new(catalog), &resilience);
     match options.http {
-        None => server.run(stdio()).await,
+        None => Box::pin(server.run(stdio())).await,
         Some(address) => serve_http(server, address).await,
     }
 }
@@ -85,6 +91,7 @@ async fn serve_http(server: Resilient<Bookshop>, address: SocketAddr) -> Result<
     let config = StreamableHttpServerConfig::default();
     let sessions_end = config.cancellation_token.clone();
     let fatal = server.fatal_handle().cloned().or_fatal("no preset")?;
+    let ending = server.clone();
     // One server for all sessions: its clones share the budget, the log and the end.
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),
@@ -98,12 +105,15 @@ async fn serve_http(server: Resilient<Bookshop>, address: SocketAddr) -> Result<
             _ = ended.wait() => {}
             _ = tokio::signal::ctrl_c() => {}
         }
+        // What runs may end, and its answer leave: rmcp does not tell when it has.
+        ending.drain(GRACE).await;
+        tokio::time::sleep(LEAVE).await;
         // Sessions with an open stream would hold it up for ever.
         sessions_end.cancel();
     });
     let cause = async {
         let cause = fatal.wait().await;
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        tokio::time::sleep(2 * GRACE).await;
         cause
     };
     tokio::select! {

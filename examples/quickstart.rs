@@ -145,7 +145,7 @@ struct Show<'a> {
 impl Show<'_> {
     async fn call(&mut self, what: &str, tool: &'static str, arguments: Value) {
         println!("\n--- {what}\n    {tool} {arguments}");
-        match self.client.call_tool(request(tool, arguments)).await {
+        match self.client.call_tool(request(tool, &arguments)).await {
             Ok(result) => print_result(&result),
             Err(error) => print_error(&error),
         }
@@ -164,7 +164,7 @@ impl Show<'_> {
     async fn cancel(&mut self, what: &str, tool: &'static str, arguments: Value) {
         println!("\n--- {what}\n    {tool} {arguments}");
         // Dropping the call sends `notifications/cancelled`.
-        let call = self.client.call_tool(request(tool, arguments));
+        let call = self.client.call_tool(request(tool, &arguments));
         if timeout(Duration::from_millis(100), call).await.is_err() {
             println!("    nobody sees anything");
         }
@@ -178,7 +178,7 @@ impl Show<'_> {
     }
 }
 
-fn request(tool: &'static str, arguments: Value) -> CallToolRequestParams {
+fn request(tool: &'static str, arguments: &Value) -> CallToolRequestParams {
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     CallToolRequestParams::new(tool).with_arguments(arguments)
 }

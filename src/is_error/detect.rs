@@ -12,12 +12,18 @@
 //! # let _ = layer;
 //! ```
 
-use crate::{call::ToolResult, failure::Class};
+use crate::{
+    call::ToolResult,
+    failure::{Class, Failure, first},
+};
 use serde_json::{Map, Value};
 use std::{fmt, sync::Arc};
 
 /// A text longer than this is not read as JSON.
 const SCAN_LIMIT: usize = 16 * 1024;
+
+/// How much of a text is told to the log. The result keeps all of it.
+const MESSAGE_LIMIT: usize = 4 * 1024;
 
 /// What a detector sees of a result that has no flag.
 #[derive(Debug)]
@@ -50,7 +56,7 @@ impl<'a> Unflagged<'a> {
 /// [table's](crate::failure#the-classes), and a text in `error` or `message`.
 #[must_use]
 pub fn envelope(result: &Unflagged<'_>) -> bool {
-    result.structured.is_some_and(is_envelope)
+    result.structured.and_then(read_envelope).is_some()
 }
 
 /// Nothing to read. Many tools that only do something answer so, and mean success.
@@ -67,18 +73,22 @@ pub fn failure_in_text(result: &Unflagged<'_>) -> bool {
         let is_candidate = text.len() <= SCAN_LIMIT && text.trim_start().starts_with('{');
         is_candidate
             && serde_json::from_str(text)
-                .is_ok_and(|json: Value| is_envelope(&json) || calls_itself_a_failure(&json))
+                .is_ok_and(|json| read_envelope(&json).is_some() || calls_itself_a_failure(&json))
     })
 }
 
-fn is_envelope(value: &Value) -> bool {
-    let Value::Object(object) = value else {
-        return false;
-    };
+/// The failure that an unmistakable envelope tells of.
+fn read_envelope(value: &Value) -> Option<Failure> {
+    let object = value.as_object()?;
     let text = |key| object.get(key).and_then(Value::as_str);
-    let has_text = |key| text(key).is_some_and(|text| !text.trim().is_empty());
-    text("code").is_some_and(|code| Class::from_code(code).is_some())
-        && (has_text("error") || has_text("message"))
+    let code = text("code")?;
+    let class = Class::from_code(code)?;
+    let message = ["error", "message"].into_iter().find_map(|key| {
+        let text = text(key)?;
+        (!text.trim().is_empty()).then_some(text)
+    })?;
+    let message = first(message, MESSAGE_LIMIT).to_owned();
+    Some(Failure::new(class, message).with_code(code.to_owned()))
 }
 
 fn calls_itself_a_failure(value: &Value) -> bool {
@@ -112,16 +122,24 @@ impl Detectors {
         Arc::make_mut(self.more.get_or_insert_default()).push(Arc::new(is_failure));
     }
 
-    pub(super) fn see_failure(&self, result: &impl ToolResult) -> bool {
-        (self.sees_envelopes && result.structured().is_some_and(is_envelope))
-            || self.more.as_ref().is_some_and(|more| {
-                let unflagged = Unflagged {
-                    structured: result.structured(),
-                    texts: result.texts().collect(),
-                    is_empty: result.is_empty(),
-                };
-                more.iter().any(|is_failure| is_failure(&unflagged))
-            })
+    /// What an unflagged result is a failure of, if it is one.
+    pub(super) fn find_failure(&self, result: &impl ToolResult) -> Option<Failure> {
+        let envelope = result.structured().filter(|_| self.sees_envelopes);
+        envelope
+            .and_then(read_envelope)
+            .or_else(|| self.guess(result))
+    }
+
+    fn guess(&self, result: &impl ToolResult) -> Option<Failure> {
+        let more = self.more.as_ref()?;
+        let unflagged = Unflagged {
+            structured: result.structured(),
+            texts: result.texts().collect(),
+            is_empty: result.is_empty(),
+        };
+        let text = unflagged.texts.first().copied().unwrap_or_default();
+        let is_one = more.iter().any(|is_failure| is_failure(&unflagged));
+        is_one.then(|| Failure::tool(first(text, MESSAGE_LIMIT).to_owned()))
     }
 }
 

@@ -55,15 +55,18 @@ impl<F> fmt::Debug for ResponseFuture<F> {
 
 /// Flags a result that is a failure without a flag.
 fn see_through<R: ToolResult>(mut result: R, target: &Target, detectors: &Detectors) -> R {
-    if result.is_error()
-        || result.is_interim()
-        || target.method() != Method::CallTool
-        || !detectors.see_failure(&result)
-    {
+    if result.is_error() || result.is_interim() || target.method() != Method::CallTool {
         return result;
     }
+    let Some(failure) = detectors.find_failure(&result) else {
+        return result;
+    };
     result.flag();
-    if !ledger::note(|ledger| ledger.was_unflagged = true) {
+    let is_logged = ledger::note(|ledger| {
+        ledger.was_unflagged = true;
+        ledger.failure = Some(failure);
+    });
+    if !is_logged {
         tracing::warn!(
             tool = target.name(),
             "a result that is a failure had no flag, and was flagged"

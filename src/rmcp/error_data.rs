@@ -25,7 +25,11 @@ impl IntoCallToolResult for Failure {
 }
 
 pub(super) fn throw(error: BoxError) -> ErrorData {
-    thrown::keep(error).unwrap_or_else(|error| answer(&Failure::from(error)))
+    let meanwhile = match error.downcast_ref::<Failure>() {
+        Some(failure) => answer(failure),
+        None => answer(&Failure::new(Class::Crash, "")),
+    };
+    thrown::keep(error, meanwhile)
 }
 
 /// What a client gets for a failure that no flagged result stands for.

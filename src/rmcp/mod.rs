@@ -47,13 +47,15 @@
 //! # Hints
 //!
 //! Annotations and `outputSchema` come from [`ServerHandler::get_tool`](::rmcp::ServerHandler::get_tool),
-//! which `#[tool_handler]` implements. Reading a resource or a prompt may be repeated. A call that carries
-//! `inputResponses` or `requestState` may not, whatever its tool: the state may be used up.
+//! which `#[tool_handler]` implements. Reading a resource or a prompt may happen twice. A call that
+//! carries `inputResponses` or `requestState` may not run twice, whatever its tool: the state may
+//! be used up. A tool that reports progress and is repeated reports it again under the same token.
 //!
 //! # Over HTTP
 //!
 //! `StreamableHttpService` asks its factory for a handler per session, or per request. Make the
 //! wrapper once and clone it there: its clones share the handler, the budget, the log and the end.
+//! After a fatal failure, [`Resilient::drain`] waits for the answers that are still due.
 //!
 //! # Cancellation
 //!
@@ -79,6 +81,7 @@ mod readied;
 mod request;
 mod resilient;
 mod run;
+mod running;
 mod thrown;
 
 pub use self::{

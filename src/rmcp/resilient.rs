@@ -1,4 +1,6 @@
-use super::{HandlerService, Readied, ServerAnswer, ServerCall, ServerRequest, error_data};
+use super::{
+    HandlerService, Readied, ServerAnswer, ServerCall, ServerRequest, error_data, running::Running,
+};
 use crate::{
     call_log::{CallLog, Sink},
     failure::{BoxError, Failure},
@@ -6,8 +8,11 @@ use crate::{
     preset::{Guarded, ResilienceLayer},
 };
 use ::rmcp::{ErrorData, RoleServer, ServerHandler, model::Tool, service::RequestContext};
-use std::{fmt, future::poll_fn, pin::pin, sync::Arc, task::Poll};
+use std::{fmt, future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 use tower::{Layer, Service, ServiceExt, timeout::Timeout};
+
+/// How long the last lines of the log may take.
+const LAST_FLUSH: Duration = Duration::from_secs(1);
 
 /// The preset around a handler.
 pub type PresetStack<H> = CallLog<Readied<Guarded<Timeout<HandlerService<H>>>>>;
@@ -20,7 +25,8 @@ pub struct Resilient<H, S = PresetStack<H>> {
     pub(super) handler: Arc<H>,
     pub(super) stack: S,
     pub(super) fatal: Option<FatalHandle>,
-    pub(super) log: Option<Arc<dyn Sink>>,
+    log: Option<Arc<dyn Sink>>,
+    running: Running,
 }
 
 impl<H: ServerHandler> Resilient<H> {
@@ -45,6 +51,7 @@ impl<H: ServerHandler> Resilient<H> {
             stack,
             fatal: Some(preset.fatal_handle()),
             log: preset.log().sink(),
+            running: Running::default(),
         }
     }
 }
@@ -65,6 +72,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
             handler,
             fatal: None,
             log: None,
+            running: Running::default(),
         }
     }
 
@@ -87,6 +95,20 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     pub fn fatal_handle(&self) -> Option<&FatalHandle> {
         self.fatal.as_ref()
     }
+
+    /// Ends the serving of calls: those that run may still end, for at most so long, and are then
+    /// cut off, and answered with the cause. Then waits up to a second for the preset's log to be
+    /// written. For the end of a server; [`run`](Self::run) does it by itself.
+    pub async fn drain(&self, at_most: Duration) {
+        self.running.end(at_most).await;
+        self.flush();
+    }
+
+    pub(super) fn flush(&self) {
+        if let Some(log) = &self.log {
+            log.flush(LAST_FLUSH);
+        }
+    }
 }
 
 impl<H, S> Resilient<H, S>
@@ -102,21 +124,36 @@ where
         tool: Option<&Tool>,
         context: RequestContext<RoleServer>,
     ) -> Result<ServerAnswer, ErrorData> {
+        let _counted = self.running.one_more();
         let cancellation = context.ct.clone();
         let call = ServerCall::new(request, tool, context);
-        let mut cancelled = pin!(cancellation.cancelled());
         let mut answer = pin!(self.stack.clone().oneshot(call));
+        let mut cancelled = pin!(cancellation.cancelled());
+        let mut cut_off = pin!(self.running.cut_off());
         // The answer first: one that is there is not thrown away.
         let outcome = poll_fn(|cx| match answer.as_mut().poll(cx) {
             Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
-            Poll::Pending => cancelled.as_mut().poll(cx).map(|()| None),
+            Poll::Pending => {
+                let is_cancelled = cancelled.as_mut().poll(cx).is_ready();
+                if is_cancelled || cut_off.as_mut().poll(cx).is_ready() {
+                    return Poll::Ready(None);
+                }
+                Poll::Pending
+            }
         })
         .await;
         match outcome {
             Some(Ok(answer)) => Ok(answer),
             Some(Err(error)) => Err(error_data::answer(&Failure::from_any(error))),
-            // rmcp throws this away: nobody waits for it.
-            None => Err(error_data::answer(&Failure::cancelled(""))),
+            None => Err(error_data::answer(&self.cut_off())),
+        }
+    }
+
+    /// What becomes of a call that is cut off. If the client gave it up, rmcp throws this away.
+    fn cut_off(&self) -> Failure {
+        match self.fatal.as_ref().and_then(FatalHandle::cause) {
+            Some(cause) => Failure::from(&cause),
+            None => Failure::cancelled(""),
         }
     }
 }
@@ -128,6 +165,7 @@ impl<H, S: Clone> Clone for Resilient<H, S> {
             stack: self.stack.clone(),
             fatal: self.fatal.clone(),
             log: self.log.clone(),
+            running: self.running.clone(),
         }
     }
 }

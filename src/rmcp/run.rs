@@ -15,8 +15,8 @@ use std::{
 };
 use tower::Service;
 
-/// How long the last lines of the log may take.
-const LAST_FLUSH: Duration = Duration::from_secs(1);
+/// How long the calls that run at a fatal failure may still take.
+const GRACE: Duration = Duration::from_secs(2);
 
 impl<H, S> Resilient<H, S>
 where
@@ -28,7 +28,7 @@ where
     /// Serves one client over a transport, until it leaves, or until the first fatal failure.
     ///
     /// A client that leaves is a normal end, also one that leaves before it said anything. After a
-    /// fatal failure the answers that are still due are sent, for up to two seconds.
+    /// fatal failure the calls that run have two seconds to end, and their answers are sent.
     ///
     /// # Errors
     ///
@@ -40,10 +40,9 @@ where
         T: IntoTransport<RoleServer, E, A>,
         E: Error + Send + Sync + 'static,
     {
-        let fatal = self.fatal.clone();
-        let log = self.log.clone();
+        let server = self.clone();
         let end = async {
-            match &fatal {
+            match &server.fatal {
                 Some(fatal) => fatal.wait().await,
                 None => pending().await,
             }
@@ -58,22 +57,21 @@ where
                 let mut waiting = pin!(running.waiting());
                 match first(waiting.as_mut(), end).await {
                     // It may have left on account of the fatal failure.
-                    Ok(_) => fatal
-                        .as_ref()
-                        .and_then(FatalHandle::cause)
-                        .map_or(Ok(()), Err),
+                    Ok(_) => match server.fatal.as_ref().and_then(FatalHandle::cause) {
+                        Some(cause) => Err(cause),
+                        None => Ok(()),
+                    },
                     Err(cause) => {
+                        // Before the token, which would cut them off; rmcp then sends the answers.
+                        server.drain(GRACE).await;
                         token.cancel();
-                        // rmcp sends what is due, and gives up after two seconds.
                         let _ = waiting.await;
                         Err(cause)
                     }
                 }
             }
         };
-        if let Some(log) = log {
-            log.flush(LAST_FLUSH);
-        }
+        server.flush();
         outcome
     }
 }

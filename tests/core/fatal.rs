@@ -133,7 +133,7 @@ async fn who_waits_for_the_inner_service_is_woken_by_the_end() {
     first.ready().await.unwrap();
     let mut tools = layer.layer(busy);
     let waiting = tokio::spawn(async move { tools.ready().await.map(drop) });
-    tokio::task::yield_now().await;
+    yield_now().await;
     layer.handle().shut(Fatal::new("the shelf is gone"));
 
     let failure = waiting.await.unwrap().unwrap_err();

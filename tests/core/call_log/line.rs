@@ -140,6 +140,9 @@ async fn a_result_that_was_flagged_here_says_so() {
     };
     let line = line_of(Call::tool("t"), Ok(unflagged)).await;
     assert_eq!(line["unflagged"], true);
+    assert_eq!(line["class"], "rate_limited");
+    assert_eq!(line["code"], "rate_limited");
+    assert_eq!(line["error"], "slow down");
     assert_eq!(line["outcome"], "failed");
     assert_eq!(line["is_error"], true);
     assert_eq!(line["level"], "WARN");

@@ -214,11 +214,11 @@ async fn an_attempt_that_takes_too_long_is_dropped_and_its_token_cancelled() {
 
 #[tokio::test(start_paused = true)]
 async fn each_attempt_has_a_token_of_its_own() {
-    let tokens: &Mutex<Vec<_>> = Box::leak(Box::default());
+    let begun: &Mutex<Vec<RequestContext<_>>> = Box::leak(Box::default());
     let desk = Desk::new(move |run: Run| async move {
-        let mut tokens = tokens.lock().unwrap();
-        tokens.push(run.context.ct.clone());
-        let cancelled = tokens.iter().map(|token| token.is_cancelled());
+        let mut begun = begun.lock().unwrap();
+        begun.push(run.context.clone());
+        let cancelled = begun.iter().map(|attempt| attempt.ct.is_cancelled());
         let cancelled: Vec<_> = cancelled.collect();
         match run.number {
             1 => assert_eq!(cancelled, [false]),
@@ -235,6 +235,6 @@ async fn each_attempt_has_a_token_of_its_own() {
 
     let answer = client.call_tool(call("reads")).await.unwrap();
     assert_eq!(text(&answer), "again");
-    let tokens = tokens.lock().unwrap();
-    assert!(tokens.iter().all(|token| token.is_cancelled()));
+    let begun = begun.lock().unwrap();
+    assert!(begun.iter().all(|attempt| attempt.ct.is_cancelled()));
 }
