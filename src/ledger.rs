@@ -84,6 +84,7 @@ impl Ledger {
 }
 
 /// Notes something in the ledger of the call that is being polled, and says whether there is one.
+#[inline]
 pub(crate) fn note(write: impl FnOnce(&mut Ledger)) -> bool {
     LEDGER
         .try_with(|ledger| match &mut *ledger.borrow_mut() {
@@ -104,6 +105,7 @@ pub(crate) fn call_id() -> CallId {
 }
 
 /// Runs `below` where nothing can be noted.
+#[inline]
 pub(crate) fn closed<T>(below: impl FnOnce() -> T) -> T {
     if note(|_| {}) {
         LEDGER.sync_scope(Slot::default(), below)

@@ -8,10 +8,10 @@
 mod call;
 
 use allocation_counter::measure;
-use call::{Call, Tool};
+use call::{Answer, Call, Tool};
 use mcp_resilience::{ResilienceLayer, call_log::CallLogLayer};
-use std::time::Duration;
-use tower::{Layer, Service, ServiceExt, service_fn};
+use std::{pin::Pin, time::Duration};
+use tower::{Layer, Service, service_fn};
 
 #[test]
 fn the_preset_with_the_log_off_allocates_only_the_copy_of_the_request() {
@@ -20,38 +20,40 @@ fn the_preset_with_the_log_off_allocates_only_the_copy_of_the_request() {
         .build()
         .unwrap();
     let mut at_once = preset.layer(Tool);
-    let mut waited_for = preset.layer(service_fn(async |call: Call| {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-        Tool.call(call).await
-    }));
+    let mut waited_for = preset.layer(service_fn(later));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()
         .unwrap();
+    let _entered = runtime.enter();
     let request = Call::new();
-    let copy = measure(|| drop(request.clone()));
-    assert!(
-        copy.count_total > 0,
-        "a request that costs nothing proves nothing"
-    );
+    let copy = measure(|| drop(request.clone())).count_total;
+    assert!(copy > 0, "a request that costs nothing proves nothing");
 
-    let mut once = |call: Call| {
-        measure(|| {
-            let answer =
-                runtime.block_on(async { at_once.ready().await.unwrap().call(call).await });
-            answer.unwrap();
-        })
+    let mut bare = Tool;
+    let mut counted = |service: &mut dyn FnMut(Call) -> Answering| {
+        let call = request.clone();
+        // What is made once is made before it counts.
+        runtime.block_on(service(request.clone()));
+        measure(|| runtime.block_on(service(call))).count_total
     };
-    once(request.clone());
-    assert_eq!(once(request.clone()).count_total, copy.count_total);
+    let alone = counted(&mut |call| Box::pin(answered(bare.call(call))));
+    let wrapped = counted(&mut |call| Box::pin(answered(at_once.call(call))));
+    assert_eq!(wrapped, alone + copy, "answered at once");
 
-    let mut later = |call: Call| {
-        measure(|| {
-            let answer =
-                runtime.block_on(async { waited_for.ready().await.unwrap().call(call).await });
-            answer.unwrap();
-        })
-    };
-    later(request.clone());
-    assert_eq!(later(request.clone()).count_total, copy.count_total);
+    let mut bare = service_fn(later);
+    let alone = counted(&mut |call| Box::pin(answered(bare.call(call))));
+    let wrapped = counted(&mut |call| Box::pin(answered(waited_for.call(call))));
+    assert_eq!(wrapped, alone + copy, "waited for");
+}
+
+type Answering = Pin<Box<dyn Future<Output = ()>>>;
+
+async fn answered<E: std::fmt::Debug>(answer: impl Future<Output = Result<Answer, E>>) {
+    answer.await.unwrap();
+}
+
+async fn later(call: Call) -> Result<Answer, serde_json::Error> {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    Tool.call(call).await
 }

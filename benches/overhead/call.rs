@@ -1,8 +1,8 @@
 use mcp_resilience::call::{Arguments, Flagged, ToolCall, ToolResult};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::{
-    convert::Infallible,
-    future::{Ready, ready},
+    pin::Pin,
     task::{Context, Poll},
 };
 use tower::Service;
@@ -47,10 +47,10 @@ impl ToolCall for Call {
     }
 }
 
-/// A result with a text, made before it is measured.
+/// A result as an SDK holds it: blocks of text.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    text: &'static str,
+    texts: Vec<String>,
     is_error: bool,
 }
 
@@ -60,7 +60,7 @@ impl ToolResult for Answer {
     }
 
     fn texts(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.text)
+        self.texts.iter().map(String::as_str)
     }
 
     fn flag(&mut self) {
@@ -72,23 +72,39 @@ impl ToolResult for Answer {
     }
 }
 
-/// Answers at once: whatever is measured above it is the layers'.
+/// What a tool cannot do without: it reads its arguments into a type of its own, and makes a text.
+/// Its future is boxed, as a handler's is, and answers at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Tool;
 
+#[derive(Debug, Deserialize)]
+struct Search {
+    query: String,
+    limit: u32,
+    language: String,
+}
+
 impl Service<Call> for Tool {
     type Response = Answer;
-    type Error = Infallible;
-    type Future = Ready<Result<Answer, Infallible>>;
+    type Error = serde_json::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, serde_json::Error>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), serde_json::Error>> {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, _: Call) -> Self::Future {
-        ready(Ok(Answer {
-            text: "Dune by Frank Herbert",
-            is_error: false,
-        }))
+    fn call(&mut self, call: Call) -> Self::Future {
+        Box::pin(async move {
+            let search: Search = serde_json::from_value(Value::Object(call.arguments))?;
+            let Search {
+                query,
+                limit,
+                language,
+            } = search;
+            Ok(Answer {
+                texts: vec![format!("the first {limit} of {query} in {language}")],
+                is_error: false,
+            })
+        })
     }
 }

@@ -19,6 +19,7 @@ enum Name {
 }
 
 impl Target {
+    #[inline]
     pub(crate) fn of(call: &impl ToolCall) -> Self {
         let name = call.name();
         Self {

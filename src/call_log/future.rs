@@ -55,7 +55,7 @@ where
     E: Into<BoxError>,
 {
     type Output = Result<R, Failure>;
-
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let mut answer = match this.answer.as_mut().project() {

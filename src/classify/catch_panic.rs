@@ -8,6 +8,7 @@ use std::{
 ///
 /// The code is not run again after it panicked, and nothing of ours is left half done by it: that
 /// is what makes the assertion hold.
+#[inline]
 pub(super) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         Failure::crash(Panicked {

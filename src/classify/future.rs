@@ -48,7 +48,7 @@ where
     E: Into<BoxError>,
 {
     type Output = Result<R, Failure>;
-
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         Poll::Ready(match this.state.as_mut().project() {

@@ -14,6 +14,7 @@ const SCAN_LIMIT: usize = 16 * 1024;
 const MESSAGE_LIMIT: usize = 4 * 1024;
 
 /// Lets a result pass, or makes a failure of it that holds it.
+#[inline]
 pub(super) fn classify<R: ToolResult>(mut result: R, rules: &Rules) -> Result<R, Failure> {
     if result.is_interim() {
         return Ok(result);

@@ -24,7 +24,7 @@ where
     type Response = S::Response;
     type Error = Failure;
     type Future = ResponseFuture<S::Future>;
-
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         let readied = catch_panic(|| {
             let named = |error: S::Error| error::classify(error.into(), &self.rules);
@@ -35,7 +35,7 @@ where
             // Nothing was called.
             .map_err(|failure| failure.with_delivery(Delivery::NotSent))
     }
-
+    #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         match catch_panic(|| self.inner.call(call)) {
             Ok(answer) => ResponseFuture::new(answer, self.rules.clone()),

@@ -43,7 +43,7 @@ where
     E: Into<BoxError>,
 {
     type Output = Result<R, Failure>;
-
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(match self.project().state.project() {
             StateProj::Calling { answer, latch } => ready!(answer.poll(cx)).map_err(|error| {

@@ -36,7 +36,7 @@ where
     type Response = S::Response;
     type Error = Failure;
     type Future = ResponseFuture<S::Future>;
-
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         if let Some(cause) = self.latch.cause() {
             return Poll::Ready(Err(cause));
@@ -61,7 +61,7 @@ where
             }
         }
     }
-
+    #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         match self.latch.cause() {
             // Shut between readiness and call.

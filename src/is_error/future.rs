@@ -37,7 +37,7 @@ where
     E: Into<BoxError>,
 {
     type Output = Result<R, Failure>;
-
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         Poll::Ready(match ready!(this.answer.poll(cx)) {
@@ -54,6 +54,7 @@ impl<F> fmt::Debug for ResponseFuture<F> {
 }
 
 /// Flags a result that is a failure without a flag.
+#[inline]
 fn see_through<R: ToolResult>(mut result: R, target: &Target, detectors: &Detectors) -> R {
     if result.is_error() || result.is_interim() || target.method() != Method::CallTool {
         return result;

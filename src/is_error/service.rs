@@ -25,11 +25,11 @@ where
     type Response = S::Response;
     type Error = Failure;
     type Future = ResponseFuture<S::Future>;
-
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         self.inner.poll_ready(cx).map_err(Failure::from_any)
     }
-
+    #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         let target = Target::of(&call);
         ResponseFuture::new(self.inner.call(call), target, self.detectors.clone())

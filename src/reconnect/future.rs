@@ -64,7 +64,7 @@ where
     C::Error: Into<BoxError>,
 {
     type Output = Result<C::Response, Failure>;
-
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         loop {

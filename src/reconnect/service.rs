@@ -53,14 +53,14 @@ where
     type Response = C::Response;
     type Error = Failure;
     type Future = ResponseFuture<C, Req>;
-
+    #[inline]
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         match self.owner.shared.end() {
             Some(end) => Poll::Ready(Err(end)),
             None => Poll::Ready(Ok(())),
         }
     }
-
+    #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         ResponseFuture::new(call, Arc::clone(&self.owner))
     }

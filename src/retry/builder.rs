@@ -73,8 +73,8 @@ impl RetryBuilder {
         self
     }
 
-    /// The longest that a call may take in all, from the moment it is made: its attempts, the
-    /// waits between them, and whatever a later attempt waits for below. An attempt that runs
+    /// The longest that a call may take in all, from the moment it is first waited for: its
+    /// attempts, the waits between them, and whatever a later attempt waits for below. An attempt that runs
     /// into it is dropped, and the call fails as a [`Timeout`](crate::Class::Timeout).
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.policy.deadline = Some(deadline);

@@ -44,7 +44,7 @@ where
     pub(super) fn new(answer: S::Future, progress: Progress<S, Req>) -> Self {
         Self {
             state: State::Calling(answer),
-            timer: Timer::at(progress.deadline()),
+            timer: Timer::Unset,
             progress,
         }
     }
@@ -57,7 +57,7 @@ where
     Req: ToolCall + Clone,
 {
     type Output = Result<S::Response, Failure>;
-
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         let progress = this.progress;
@@ -82,17 +82,17 @@ where
                         }
                     }
                     Poll::Pending => {
-                        ready!(this.timer.poll(cx));
+                        ready!(this.timer.until(progress.deadline(), cx));
                         let failure = Failure::timeout("no answer within the call's deadline");
                         let stopped = Some(Stopped::Deadline);
                         return Poll::Ready(Err(progress.give_up(failure, stopped)));
                     }
                 },
                 StateProj::Waiting(failure) => {
-                    ready!(this.timer.as_mut().poll(cx));
+                    ready!(this.timer.as_mut().until(None, cx));
                     let failure = failure.take();
                     this.state.set(State::Readying(failure));
-                    this.timer.set(Timer::at(progress.deadline()));
+                    this.timer.set(Timer::Unset);
                 }
                 StateProj::Readying(failure) => {
                     let (unready, stopped) = match progress.poll_ready(cx) {
@@ -107,7 +107,7 @@ where
                         }
                         Poll::Ready(Err(error)) => (Failure::from_any(error), Stopped::NotReady),
                         Poll::Pending => {
-                            ready!(this.timer.poll(cx));
+                            ready!(this.timer.until(progress.deadline(), cx));
                             (Failure::timeout(""), Stopped::Deadline)
                         }
                     };
@@ -134,32 +134,27 @@ where
 }
 
 /// Goes off at a point in time, or never. Most calls answer without being waited for even once,
-/// so tokio's timer is made only when somebody waits.
+/// so it is set only when somebody waits.
 #[pin_project(project = TimerProj)]
 enum Timer {
-    Unset(Option<Instant>),
+    Unset,
     Set(#[pin] Sleep),
 }
 
 impl Timer {
-    fn at(deadline: Option<Instant>) -> Self {
-        Self::Unset(deadline)
-    }
-
     fn after(wait: Duration) -> Self {
         Self::Set(tokio::time::sleep(wait))
     }
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        loop {
-            match self.as_mut().project() {
-                TimerProj::Unset(None) => return Poll::Pending,
-                TimerProj::Unset(Some(at)) => {
-                    let sleep = tokio::time::sleep_until(*at);
-                    self.set(Self::Set(sleep));
-                }
-                TimerProj::Set(sleep) => return sleep.poll(cx),
-            }
+    /// Goes off when it was set to, or else at this time.
+    fn until(mut self: Pin<&mut Self>, at: Option<Instant>, cx: &mut Context<'_>) -> Poll<()> {
+        if let (TimerProj::Unset, Some(at)) = (self.as_mut().project(), at) {
+            let sleep = tokio::time::sleep_until(at);
+            self.set(Self::Set(sleep));
+        }
+        match self.project() {
+            TimerProj::Unset => Poll::Pending,
+            TimerProj::Set(sleep) => sleep.poll(cx),
         }
     }
 }

@@ -20,6 +20,7 @@ pub(super) struct Policy {
 
 impl Policy {
     /// Whether a call may run twice, as far as anybody said.
+    #[inline]
     pub(super) fn word_on(&self, call: &impl ToolCall) -> Word {
         let users = self.repeat_ok.0.as_ref().and_then(|ask| ask(call.name()));
         match users {

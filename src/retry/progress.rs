@@ -20,7 +20,8 @@ pub(super) struct Progress<S, Req> {
     word: Word,
     // Gone once the last permitted attempt is made: that one moves the call.
     again: Option<(Req, S)>,
-    begun: Instant,
+    // When it was first waited for, or failed: a call that answers at once needs no clock.
+    begun: Option<Instant>,
     attempt: u32,
     // Most calls never wait, and are the smaller for it.
     waiting: Option<Box<Waiting>>,
@@ -34,27 +35,33 @@ struct Waiting {
 
 impl<S, Req> Progress<S, Req> {
     /// A call at its first attempt.
+    #[inline]
     pub(super) fn new(policy: Arc<Policy>, word: Word, again: Option<(Req, S)>) -> Self {
         Self {
             policy,
             word,
             again,
-            begun: Instant::now(),
+            begun: None,
             attempt: 1,
             waiting: None,
         }
     }
 
     /// When the call has to be over; a deadline beyond the end of time is none.
-    pub(super) fn deadline(&self) -> Option<Instant> {
-        self.begun.checked_add(self.policy.deadline?)
+    pub(super) fn deadline(&mut self) -> Option<Instant> {
+        let limit = self.policy.deadline?;
+        self.begun().checked_add(limit)
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    fn begun(&mut self) -> Instant {
+        *self.begun.get_or_insert_with(Instant::now)
+    }
+
+    pub(super) fn is_over(&mut self) -> bool {
         self.deadline()
             .is_some_and(|deadline| deadline <= Instant::now())
     }
-
+    #[inline]
     pub(super) fn succeed(&self) {
         if let Some(budget) = &self.policy.budget {
             budget.deposit();
@@ -64,6 +71,7 @@ impl<S, Req> Progress<S, Req> {
     /// The wait before the next attempt; or that there is none, and if waiting might have helped,
     /// why.
     pub(super) fn next_wait(&mut self, failure: &Failure) -> Result<Duration, Option<Stopped>> {
+        let elapsed = self.begun().elapsed();
         match decide::verdict(failure, self.word) {
             Verdict::Repeat => {}
             Verdict::Final => return Err(None),
@@ -82,7 +90,7 @@ impl<S, Req> Progress<S, Req> {
         let room = self
             .policy
             .deadline
-            .map(|deadline| deadline.saturating_sub(self.begun.elapsed()));
+            .map(|deadline| deadline.saturating_sub(elapsed));
         let wait = decide::wait(failure.retry_after(), ceiling, room, &self.policy)?;
         // Last, so that a repeat that is not made for another reason is not paid for.
         if self
@@ -143,6 +151,7 @@ where
     }
 
     /// Makes the next attempt, on the instance that was made ready for it.
+    #[inline]
     pub(super) fn repeat(&mut self) -> S::Future {
         self.attempt += 1;
         ledger::note(|ledger| ledger.attempts = self.attempt);

@@ -27,11 +27,11 @@ where
     type Response = S::Response;
     type Error = Failure;
     type Future = ResponseFuture<S, Req>;
-
+    #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         self.inner.poll_ready(cx).map_err(Failure::from_any)
     }
-
+    #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         let word = self.policy.word_on(&call);
         // The instance that was made ready takes the first attempt. The clone is not ready: the
