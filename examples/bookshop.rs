@@ -8,13 +8,15 @@
 
 mod shop;
 
-use clap::Parser;
+use clap::{Parser, builder::NonEmptyStringValueParser};
 use mcp_resilience::{
     ResilienceLayer,
+    classify::hush_panics,
     fatal::{
         Fatal,
         startup::{self, OrFatal},
     },
+    retry::RetryLayer,
     rmcp::Resilient,
 };
 use rmcp::transport::{
@@ -22,14 +24,8 @@ use rmcp::transport::{
     streamable_http_server::session::local::LocalSessionManager,
 };
 use shop::{Bookshop, Catalog};
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, process, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
-
-/// How long calls that run may still take when the server ends.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// How long their answers may take to leave.
-const LEAVE: Duration = Duration::from_millis(200);
 
 /// A bookshop that fails in every way, and never silently.
 #[derive(Debug, Parser)]
@@ -41,9 +37,10 @@ struct Options {
     #[arg(long, value_name = "FILE")]
     catalog: Option<PathBuf>,
     /// Refuse to start without this environment variable.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     require_env: Option<String>,
-    /// The longest that one attempt of a call may take.
+    /// The longest that one attempt of a call may take: 30 s, unless given. A whole call gets 55 s,
+    /// or twice as long as that, if it is more.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     attempt_timeout: Option<Duration>,
 }
@@ -55,6 +52,8 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 #[tokio::main]
 async fn main() {
+    // stderr is the log's: the panics of tools are in it.
+    hush_panics();
     if let Err(fatal) = Box::pin(run(Options::parse())).await {
         // Not by returning: the thread that reads stdin would keep the process alive.
         fatal.exit();
@@ -71,7 +70,11 @@ async fn run(options: Options) -> Result<(), Fatal> {
     };
     let mut resilience = ResilienceLayer::builder();
     if let Some(limit) = options.attempt_timeout {
-        resilience = resilience.attempt_timeout(limit);
+        let deadline = limit.saturating_mul(2).max(Duration::from_secs(55));
+        let retry = RetryLayer::builder().deadline(deadline);
+        resilience = resilience
+            .attempt_timeout(limit)
+            .retry(retry.build().or_fatal("bad settings")?);
     }
     let resilience = resilience.build().or_fatal("bad settings")?;
     let server = Resilient::with_preset(Bookshop::new(catalog), &resilience);
@@ -89,38 +92,49 @@ async fn serve_http(server: Resilient<Bookshop>, address: SocketAddr) -> Result<
     eprintln!("listening on http://{address}/mcp");
 
     let config = StreamableHttpServerConfig::default();
-    let sessions_end = config.cancellation_token.clone();
-    let fatal = server.fatal_handle().cloned().or_fatal("no preset")?;
-    let ending = server.clone();
+    let sessions = config.cancellation_token.clone();
     // One server for all sessions: its clones share the budget, the log and the end.
+    let handler = server.clone();
     let service = StreamableHttpService::new(
-        move || Ok(server.clone()),
+        move || Ok(handler.clone()),
         Arc::new(LocalSessionManager::default()),
         config,
     );
     let router = axum::Router::new().nest_service("/mcp", service);
-    let ended = fatal.clone();
-    let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
-        tokio::select! {
-            _ = ended.wait() => {}
-            _ = tokio::signal::ctrl_c() => {}
-        }
-        // What runs may end, and its answer leave: rmcp does not tell when it has.
-        ending.drain(GRACE).await;
-        tokio::time::sleep(LEAVE).await;
-        // Sessions with an open stream would hold it up for ever.
-        sessions_end.cancel();
+    let serve = async |shutdown| {
+        axum::serve(listener, router)
+            .with_graceful_shutdown(shutdown)
+            .await
+    };
+    let sessions_end = move || sessions.cancel();
+    server.run_until(told_to_stop(), sessions_end, serve).await
+}
+
+/// Ctrl-C, or what a service manager sends. The second time the process ends at once.
+async fn told_to_stop() {
+    stop_signal().await;
+    tokio::spawn(async {
+        stop_signal().await;
+        process::exit(130);
     });
-    let cause = async {
-        let cause = fatal.wait().await;
-        tokio::time::sleep(2 * GRACE).await;
-        cause
+}
+
+#[cfg(unix)]
+async fn stop_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminate = async {
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => signal.recv().await,
+            Err(_) => std::future::pending().await,
+        }
     };
     tokio::select! {
-        outcome = serving => match fatal.cause() {
-            Some(cause) => Err(cause),
-            None => outcome.or_fatal("cannot serve"),
-        },
-        cause = cause => Err(cause),
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminate => {}
     }
+}
+
+#[cfg(not(unix))]
+async fn stop_signal() {
+    let _ = tokio::signal::ctrl_c().await;
 }

@@ -38,11 +38,31 @@ pub(crate) struct Ledger {
 
 /// One attempt that failed and was followed by a wait.
 #[derive(Debug)]
-pub(crate) struct Retried {
+pub struct Retried {
     pub(crate) class: Class,
     pub(crate) code: Option<Code>,
     pub(crate) wait: Duration,
     pub(crate) since: Instant,
+}
+
+impl Retried {
+    /// What kind of failure it was.
+    #[must_use]
+    pub fn class(&self) -> Class {
+        self.class
+    }
+
+    /// The server's own code for it.
+    #[must_use]
+    pub fn code(&self) -> Option<&Code> {
+        self.code.as_ref()
+    }
+
+    /// How long the wait was, or was to be.
+    #[must_use]
+    pub fn wait(&self) -> Duration {
+        self.wait
+    }
 }
 
 /// Names one call across the log line, the text for the model and the events.

@@ -31,7 +31,7 @@ fn the_preset_with_the_log_off_allocates_only_the_copy_of_the_request() {
     assert!(copy > 0, "a request that costs nothing proves nothing");
 
     let mut bare = Tool;
-    let mut counted = |service: &mut dyn FnMut(Call) -> Answering| {
+    let counted = |service: &mut dyn FnMut(Call) -> Answering| {
         let call = request.clone();
         // What is made once is made before it counts.
         runtime.block_on(service(request.clone()));

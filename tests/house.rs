@@ -33,7 +33,12 @@ const DOORS: &[(&str, &[&str])] = &[
             "retry",
         ],
     ),
-    ("rmcp", &["call", "call_log", "failure", "fatal", "preset"]),
+    (
+        "rmcp",
+        &[
+            "call", "call_log", "classify", "failure", "fatal", "ledger", "preset",
+        ],
+    ),
 ];
 
 #[test]

@@ -3,10 +3,11 @@ use mcp_resilience::{Failure, rmcp::AnyError};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        GetPromptRequestParams, GetPromptResponse, GetPromptResult, ListPromptsResult,
-        ListResourceTemplatesResult, PaginatedRequestParams, Prompt, PromptArgument, PromptMessage,
-        ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents,
-        ResourceTemplate, Role, ServerCapabilities, ServerConfig,
+        GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation,
+        ListPromptsResult, ListResourceTemplatesResult, PaginatedRequestParams, Prompt,
+        PromptArgument, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
+        ReadResourceResult, ResourceContents, ResourceTemplate, Role, ServerCapabilities,
+        ServerConfig,
     },
     service::RequestContext,
     tool_handler,
@@ -21,7 +22,8 @@ impl ServerHandler for Bookshop {
             .enable_resources()
             .enable_prompts()
             .build();
-        ServerConfig::new(capabilities)
+        let name = Implementation::new("bookshop", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(capabilities).with_server_info(name)
     }
 
     async fn list_resource_templates(

@@ -46,6 +46,18 @@ impl Hints {
         self
     }
 
+    /// Whether the tool leaves its environment as it is.
+    #[must_use]
+    pub const fn is_read_only(self) -> bool {
+        self.read_only
+    }
+
+    /// Whether a second run with equal arguments has no further effect.
+    #[must_use]
+    pub const fn is_idempotent(self) -> bool {
+        self.idempotent
+    }
+
     /// Whether running the call twice harms no more than running it once.
     #[must_use]
     pub const fn may_repeat(self) -> bool {

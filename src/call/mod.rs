@@ -67,11 +67,9 @@
 mod arguments;
 mod hints;
 mod method;
-mod target;
 mod tool_call;
 mod tool_result;
 
-pub(crate) use self::target::Target;
 pub use self::{
     arguments::Arguments,
     hints::Hints,

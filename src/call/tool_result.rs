@@ -64,3 +64,16 @@ pub struct Flagged {
     /// The envelope for `_meta` instead, under its own key.
     pub meta: Option<Map<String, Value>>,
 }
+
+impl Flagged {
+    /// A text, and an envelope at one of two places or none: for testing an implementation of
+    /// [`ToolResult::from_failure`].
+    #[must_use]
+    pub fn new(text: String, structured: Option<Value>, meta: Option<Map<String, Value>>) -> Self {
+        Self {
+            text,
+            structured,
+            meta,
+        }
+    }
+}

@@ -1,4 +1,7 @@
-use super::{json::Writer, layer::Redact};
+use super::{
+    json::Writer,
+    layer::{MASK, Redact},
+};
 use crate::call::Arguments;
 use serde_json::{Map, Value};
 
@@ -51,8 +54,6 @@ const SECRET_WORDS: &[&str] = &[
     "session",
     "signature",
 ];
-
-const MASK: &str = "[masked]";
 
 impl ArgumentLogging {
     /// The arguments as JSON of about `limit` bytes at most.

@@ -1,10 +1,12 @@
 use super::{
+    json::Writer,
     layer::Config,
-    record::{ARGUMENTS_LIMIT, ERROR_LIMIT, NAME_LIMIT, Outcome, Record},
+    record::{ARGUMENTS_LIMIT, Outcome, Record},
+    span,
 };
 use crate::{
     call::{Method, ToolCall, ToolResult},
-    failure::{Class, Failure, first},
+    failure::{Class, Failure, NAME_LIMIT, SCAN_LIMIT, first},
     ledger::{CallId, Ledger, Retried},
 };
 use chrono::Utc;
@@ -16,7 +18,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::Instant;
-use tracing::Level;
+use tracing::{Level, Span};
 
 /// A call in progress: whatever becomes of it, it leaves its line, at the latest when it is
 /// dropped.
@@ -70,7 +72,7 @@ impl Entry {
             call_id,
             begun: Instant::now(),
             method: call.method(),
-            name: cut(call.name()),
+            name: cut(&config.redact.text(call.name())),
             arguments,
             request_id: call.request_id().map(|id| request_id(&id)),
             session_id: call.session_id().map(cut),
@@ -78,6 +80,11 @@ impl Entry {
             config,
         };
         Self { open: Some(open) }
+    }
+
+    /// A span for the call, with what the line has too.
+    pub(super) fn span(&self) -> Span {
+        self.open.as_ref().map_or_else(Span::none, Open::span)
     }
 
     pub(super) fn close(mut self, ledger: Option<Ledger>, ending: Ending<'_>) {
@@ -101,9 +108,26 @@ impl Drop for Entry {
 }
 
 impl Open {
+    fn span(&self) -> Span {
+        span::open(
+            self.method,
+            &self.name,
+            self.request_id.as_deref(),
+            self.session_id.as_deref(),
+        )
+    }
+
     fn close(&self, ledger: Option<Ledger>, ending: Ending<'_>) {
+        // A log never fails the call; and this may be running in a drop.
+        let written = catch_unwind(AssertUnwindSafe(|| self.write(ledger, ending)));
+        if written.is_err() {
+            tracing::warn!(call_id = %self.call_id, "the sink of the call log panicked");
+        }
+    }
+
+    fn write(&self, ledger: Option<Ledger>, ending: Ending<'_>) {
         let latency = self.begun.elapsed();
-        let (retries, attempts, noted, was_unflagged) = match ledger {
+        let (mut retries, attempts, noted, was_unflagged) = match ledger {
             Some(ledger) => (
                 ledger.retries,
                 ledger.attempts,
@@ -124,9 +148,6 @@ impl Open {
             } => (Outcome::Interim, None),
             Ending::Answered { is_error: true, .. } => (Outcome::Failed, Some(true)),
             Ending::Answered { .. } => (Outcome::Success, Some(false)),
-            Ending::Failed(failure) if failure.class() == Class::Cancelled => {
-                (Outcome::Cancelled, None)
-            }
             Ending::Failed(_) | Ending::Panicked => (Outcome::Failed, None),
             Ending::Dropped => (Outcome::Cancelled, None),
         };
@@ -137,12 +158,13 @@ impl Open {
             (None, Ending::Answered { text, .. }) => text.map(str::to_owned),
             (None, _) => None,
         };
-        let error = error.map(|error| {
-            self.config
-                .redact
-                .text(first(&error, ERROR_LIMIT + 4))
-                .into_owned()
-        });
+        let redact = &self.config.redact;
+        let error = error
+            .as_ref()
+            .map(|error| redact.text(first(error, SCAN_LIMIT)));
+        for retried in &mut retries {
+            retried.code = retried.code.as_ref().map(|code| redact.code(code));
+        }
         let record = Record {
             ended: now(),
             level: level(outcome, failure, attempts > 1 || was_unflagged),
@@ -155,6 +177,9 @@ impl Open {
             latency,
             waited: waited(&retries).min(latency),
             failure,
+            code: failure
+                .and_then(Failure::code)
+                .map(|code| redact.code(code)),
             retries: &retries,
             was_unflagged,
             error: error.as_deref(),
@@ -163,11 +188,7 @@ impl Open {
             session_id: self.session_id.as_deref(),
             trace_id: self.trace_id.as_deref(),
         };
-        // A sink never fails the call; and this may be running in a drop.
-        let written = catch_unwind(AssertUnwindSafe(|| self.config.sink.write(&record)));
-        if written.is_err() {
-            tracing::warn!(call_id = %self.call_id, "the sink of the call log panicked");
-        }
+        self.config.sink.write(&record);
     }
 }
 
@@ -201,15 +222,16 @@ fn trace_id(meta: &Map<String, Value>) -> Option<&str> {
     is_one.then_some(id)
 }
 
+/// JSON-RPC has numbers and strings; what is neither is shown as a string.
 fn request_id(id: &Value) -> String {
-    match id {
-        Value::String(text) => {
-            let mut json = super::json::Writer::new(NAME_LIMIT);
-            json.string(text);
-            json.finish()
-        }
-        id => cut(&id.to_string()),
-    }
+    let text = match id {
+        Value::Number(number) => return number.to_string(),
+        Value::String(text) => text,
+        other => &other.to_string(),
+    };
+    let mut json = Writer::new(NAME_LIMIT);
+    json.string(text);
+    json.finish()
 }
 
 fn cut(text: &str) -> String {

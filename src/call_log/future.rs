@@ -55,6 +55,7 @@ where
     E: Into<BoxError>,
 {
     type Output = Result<R, Failure>;
+
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
@@ -98,7 +99,8 @@ impl<F> PinnedDrop for ResponseFuture<F> {
 
 fn close(open: &mut Option<Box<(Entry, Span)>>, ledger: Option<Ledger>, ending: Ending<'_>) {
     if let Some(open) = open.take() {
-        open.0.close(ledger, ending);
+        let (entry, span) = *open;
+        span.in_scope(|| entry.close(ledger, ending));
     }
 }
 

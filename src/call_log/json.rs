@@ -1,3 +1,4 @@
+use crate::failure::is_hidden;
 use std::fmt::Write as _;
 
 /// Writes JSON that is valid wherever it has to be cut.
@@ -97,8 +98,8 @@ impl Writer {
 
 /// Appends a text as the inside of a JSON string, in at most `room` bytes.
 ///
-/// Beside what JSON wants escaped, all control characters are, and the two separators that some
-/// readers take for the end of a line.
+/// Beside what JSON wants escaped, all control characters are, and whatever else would show a
+/// reader something that is not there.
 fn escape(out: &mut String, text: &str, room: usize) {
     if text.len() <= room && text.bytes().all(is_plain) {
         out.push_str(text);
@@ -114,7 +115,7 @@ fn escape(out: &mut String, text: &str, room: usize) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => {
+            c if is_hidden(c) => {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }

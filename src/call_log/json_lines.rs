@@ -1,7 +1,8 @@
 use super::{Record, Sink};
+use crate::failure::stderr;
 use std::{
     fmt,
-    io::{self, Write},
+    io::Write,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Condvar, Mutex, PoisonError,
@@ -65,10 +66,11 @@ impl JsonLines {
         }
     }
 
-    /// Writes to stderr.
+    /// Writes to stderr, by a handle of its own: where nobody reads stderr, only this log has to
+    /// wait, and not whoever wants to print something.
     #[must_use]
     pub fn stderr() -> Self {
-        Self::new(io::stderr())
+        Self::new(stderr())
     }
 
     /// How many lines were lost so far: the writer was behind by more than it may be, or failed.
@@ -108,8 +110,8 @@ impl Progress {
     }
 
     fn done(&self, was_written: bool) {
-        if !was_written && self.lost.fetch_add(1, Relaxed) == 0 {
-            tracing::warn!("the call log loses lines: its writer is too slow, or fails");
+        if !was_written {
+            self.lost.fetch_add(1, Relaxed);
         }
         *self.pending.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.less.notify_all();
@@ -125,6 +127,7 @@ impl Progress {
 }
 
 fn write_all(mut writer: impl Write, lines: &Receiver<String>, progress: &Progress) {
+    let mut is_told = false;
     for line in lines {
         // A writer that panicked is tried again with the next line, like one that failed.
         let written = catch_unwind(AssertUnwindSafe(|| {
@@ -132,6 +135,11 @@ fn write_all(mut writer: impl Write, lines: &Receiver<String>, progress: &Progre
             writer.flush()
         }));
         progress.done(matches!(written, Ok(Ok(()))));
+        // Told here, and not where a line is lost: that is the task of a call.
+        if !is_told && progress.lost.load(Relaxed) > 0 {
+            is_told = true;
+            tracing::warn!("the call log loses lines: its writer is too slow, or fails");
+        }
     }
 }
 

@@ -1,11 +1,17 @@
 use super::{ArgumentLogging, CallLog, Sink};
-use std::{borrow::Cow, fmt, sync::Arc};
+use crate::failure::{Code, SCAN_LIMIT, first};
+use std::{
+    borrow::Cow,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 use tower::Layer;
 
 /// Wraps services in [`CallLog`].
 ///
 /// See the [module page](super) for the line, its limits and an example.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct CallLogLayer {
     config: Option<Arc<Config>>,
 }
@@ -46,8 +52,12 @@ impl CallLogLayer {
         self
     }
 
-    /// Passes every string of the arguments, and the text of every error, through a function
-    /// before it is logged. The tool and the caller get the original.
+    /// Passes what came from outside through a function before it is logged: every string in the
+    /// arguments (not their keys), the tool's name, the URI or the prompt's name, a server's code,
+    /// and the text of an error. The tool and the caller get the original.
+    ///
+    /// Of a longer text the function gets the first 16 KiB, which is more than is logged. Where it
+    /// panics, the line says `[masked]`.
     #[must_use]
     pub fn redact(
         mut self,
@@ -86,6 +96,9 @@ impl fmt::Debug for Config {
     }
 }
 
+/// Stands for what is not to be read.
+pub(super) const MASK: &str = "[masked]";
+
 /// The user's own masking.
 #[derive(Clone)]
 pub(super) struct Redact(Option<Arc<RedactText>>);
@@ -94,9 +107,18 @@ type RedactText = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
 
 impl Redact {
     pub(super) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match &self.0 {
-            Some(redact) => redact(text),
-            None => Cow::Borrowed(text),
+        let Some(redact) = &self.0 else {
+            return Cow::Borrowed(text);
+        };
+        // Far more than is logged, so that no secret is cut before it is seen.
+        let text = first(text, SCAN_LIMIT);
+        catch_unwind(AssertUnwindSafe(|| redact(text))).unwrap_or(Cow::Borrowed(MASK))
+    }
+
+    pub(super) fn code(&self, code: &Code) -> Code {
+        match code {
+            Code::Text(text) => self.text(text).into_owned().into(),
+            Code::Number(number) => Code::Number(*number),
         }
     }
 }

@@ -17,7 +17,7 @@
 //! {"timestamp":"2026-11-30T10:00:04.020Z","level":"ERROR","event":"call","method":"tools/call",
 //!  "tool":"get_author","arguments":{"title":"Dune","api_key":"[masked]"},"outcome":"failed",
 //!  "is_error":true,"retried":false,"attempts":1,"latency_ms":2,"waited_ms":0,"class":"crash",
-//!  "delivery":"unknown","error":"the tool failed unexpectedly: cannot read prices: permission denied",
+//!  "delivery":"unknown","error":"failed unexpectedly: cannot read prices: permission denied",
 //!  "call_id":"0b7d3c5e91a2f648","request_id":5}
 //! ```
 //!
@@ -31,8 +31,8 @@
 //! | `level` | `INFO` for a success and a tool's own error, `WARN` for what was repeated and for trouble on the way, `ERROR` for a crash or what is fatal; the [table](crate::failure#the-classes) has all |
 //! | `event` | `call` |
 //! | `method`, then `tool`, `uri` or `prompt` | what was called |
-//! | `arguments` | as JSON, numbers digit for digit; secrets masked ([`ArgumentLogging`]) |
-//! | `outcome` | `success`, `failed`, `cancelled` (the caller hung up), or `interim` (the server asks for input, or made a task of it) |
+//! | `arguments` | as JSON, numbers as the SDK read them; secrets masked ([`ArgumentLogging`]) |
+//! | `outcome` | `success`, `failed`, `cancelled` (nobody waited for the end), or `interim` (the server asks for input, or made a task of it) |
 //! | `is_error` | the result's flag; absent where there is no result |
 //! | `retried`, `attempts` | whether there was more than one attempt, and how many |
 //! | `latency_ms` | from the call to its end, waits included |
@@ -100,3 +100,4 @@ pub use self::{
     sink::Sink,
     tracing_events::TracingEvents,
 };
+pub use crate::ledger::Retried;

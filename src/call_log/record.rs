@@ -1,14 +1,16 @@
 use super::json::Writer;
 use crate::{
     call::Method,
-    failure::{Class, Code, Delivery, Failure, Stopped},
+    failure::{Class, Code, Delivery, Failure, NAME_LIMIT, Stopped},
     ledger::{CallId, Retried},
 };
 use chrono::{DateTime, SecondsFormat, Utc};
-use std::{fmt, time::Duration};
+use std::{
+    fmt,
+    time::{Duration, SystemTime},
+};
 use tracing::Level;
 
-pub(super) const NAME_LIMIT: usize = 256;
 pub(super) const ERROR_LIMIT: usize = 4 * 1024;
 pub(super) const ARGUMENTS_LIMIT: usize = 4 * 1024;
 const CODE_LIMIT: usize = 64;
@@ -22,7 +24,7 @@ pub enum Outcome {
     Success,
     /// A flagged result, or an error.
     Failed,
-    /// Nobody waited for the end.
+    /// Nobody waited for the end: the call was dropped.
     Cancelled,
     /// The server asks for input, or made a task of it: the end is still to come.
     Interim,
@@ -55,6 +57,7 @@ pub struct Record<'a> {
     pub(super) latency: Duration,
     pub(super) waited: Duration,
     pub(super) failure: Option<&'a Failure>,
+    pub(super) code: Option<Code>,
     pub(super) retries: &'a [Retried],
     pub(super) was_unflagged: bool,
     pub(super) error: Option<&'a str>,
@@ -65,6 +68,12 @@ pub struct Record<'a> {
 }
 
 impl Record<'_> {
+    /// When it ended.
+    #[must_use]
+    pub fn ended(&self) -> SystemTime {
+        self.ended.into()
+    }
+
     /// How much it matters.
     #[must_use]
     pub fn level(&self) -> Level {
@@ -128,13 +137,37 @@ impl Record<'_> {
     /// The server's own code for it.
     #[must_use]
     pub fn code(&self) -> Option<&Code> {
-        self.failure.and_then(Failure::code)
+        self.code.as_ref()
     }
 
     /// How far it got.
     #[must_use]
     pub fn delivery(&self) -> Option<Delivery> {
         self.failure.map(Failure::delivery)
+    }
+
+    /// How long the server asked to wait.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.failure.and_then(Failure::retry_after)
+    }
+
+    /// Why it was not repeated, where waiting might have helped.
+    #[must_use]
+    pub fn stopped(&self) -> Option<Stopped> {
+        self.failure.and_then(Failure::stopped)
+    }
+
+    /// The attempts that were followed by a wait.
+    #[must_use]
+    pub fn retries(&self) -> &[Retried] {
+        self.retries
+    }
+
+    /// Whether the result was a failure without a flag, and was flagged here.
+    #[must_use]
+    pub fn was_unflagged(&self) -> bool {
+        self.was_unflagged
     }
 
     /// The failure with all its sources; redacted.
@@ -187,7 +220,7 @@ impl Record<'_> {
         line.json("waited_ms", Some(self.waited.as_millis()));
         if let Some(failure) = self.failure {
             line.text("class", failure.class().as_str(), NAME_LIMIT);
-            line.code(failure.code());
+            line.code(self.code());
             line.text("delivery", failure.delivery().as_str(), NAME_LIMIT);
             line.json(
                 "retry_after_ms",
@@ -221,9 +254,9 @@ impl Record<'_> {
             }
             line.0.item();
             line.0.begin('{');
-            line.text("class", retried.class.as_str(), NAME_LIMIT);
-            line.code(retried.code.as_ref());
-            line.json("wait_ms", Some(retried.wait.as_millis()));
+            line.text("class", retried.class().as_str(), NAME_LIMIT);
+            line.code(retried.code());
+            line.json("wait_ms", Some(retried.wait().as_millis()));
             line.0.end('}');
         }
         line.0.end(']');

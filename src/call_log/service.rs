@@ -1,4 +1,4 @@
-use super::{ResponseFuture, entry::Entry, layer::Config, span};
+use super::{ResponseFuture, entry::Entry, layer::Config};
 use crate::{
     call::{ToolCall, ToolResult},
     failure::{BoxError, Failure},
@@ -29,19 +29,21 @@ where
     type Response = S::Response;
     type Error = Failure;
     type Future = ResponseFuture<S::Future>;
+
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         self.inner.poll_ready(cx).map_err(Failure::from_any)
     }
+
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         let Some(config) = &self.config else {
             return ResponseFuture::silent(self.inner.call(call));
         };
         let ledger = Ledger::new();
-        let span = span::open(&call);
         // Open before the call, so that one that panics here leaves its line too.
         let entry = Entry::open(&call, ledger.id, Arc::clone(config));
+        let span = entry.span();
         let answer = span.in_scope(|| self.inner.call(call));
         ResponseFuture::logged(ledger.keep(answer), entry, span)
     }

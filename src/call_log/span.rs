@@ -1,30 +1,37 @@
 use crate::{
-    call::{Method, ToolCall, ToolResult},
-    failure::Failure,
+    call::{Method, ToolResult},
+    failure::{Failure, NAME_LIMIT, escaped},
 };
 use tracing::{Span, field};
 
 /// A span with OpenTelemetry's names for MCP (semantic conventions, status: development).
-pub(super) fn open(call: &impl ToolCall) -> Span {
-    let method = call.method().as_str();
-    let name = call.name();
+///
+/// The request's id comes as JSON.
+pub(super) fn open(
+    method: Method,
+    name: &str,
+    request_id: Option<&str>,
+    session_id: Option<&str>,
+) -> Span {
+    let shown = |text| escaped(text, NAME_LIMIT, &[]);
     let span = tracing::info_span!(
         "mcp.call",
-        "otel.name" = %format_args!("{method} {name}"),
-        "mcp.method.name" = method,
+        "otel.name" = %format_args!("{} {}", method.as_str(), shown(name)),
+        "mcp.method.name" = method.as_str(),
         "gen_ai.operation.name" = field::Empty,
         "gen_ai.tool.name" = field::Empty,
         "gen_ai.prompt.name" = field::Empty,
         "mcp.resource.uri" = field::Empty,
-        "jsonrpc.request.id" = field::Empty,
-        "mcp.session.id" = field::Empty,
+        "jsonrpc.request.id" = request_id.map(|id| id.trim_matches('"')),
+        "mcp.session.id" = session_id.map(shown),
         "error.type" = field::Empty,
         "rpc.response.status_code" = field::Empty,
     );
     if span.is_disabled() {
         return span;
     }
-    match call.method() {
+    let name = shown(name);
+    match method {
         Method::CallTool => {
             span.record("gen_ai.operation.name", "execute_tool");
             span.record("gen_ai.tool.name", name);
@@ -35,15 +42,6 @@ pub(super) fn open(call: &impl ToolCall) -> Span {
         Method::GetPrompt => {
             span.record("gen_ai.prompt.name", name);
         }
-    }
-    if let Some(id) = call.request_id() {
-        match id.as_str() {
-            Some(text) => span.record("jsonrpc.request.id", text),
-            None => span.record("jsonrpc.request.id", field::display(&id)),
-        };
-    }
-    if let Some(id) = call.session_id() {
-        span.record("mcp.session.id", id);
     }
     span
 }

@@ -1,9 +1,12 @@
 use super::{Record, Sink};
+use crate::call::Method;
+use std::time::Duration;
 use tracing::Level;
 
 /// Hands each record to `tracing`, as one event with the target `mcp_resilience::call_log`.
 ///
-/// The fields have the names of the [line](super#the-fields). What is not known is absent. Where
+/// The fields have the names of the [line](super#the-fields), and `retries` holds how many there
+/// were. What is not known is absent. Where
 /// the events go, and how they look, is the subscriber's business; over a stdio transport it must
 /// not be stdout.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,13 +24,16 @@ impl TracingEvents {
 
 impl Sink for TracingEvents {
     fn write(&self, record: &Record<'_>) {
+        let named = |method| (record.method() == method).then(|| record.name());
         macro_rules! event {
             ($level:ident) => {
                 tracing::event!(
                     target: "mcp_resilience::call_log",
                     Level::$level,
                     method = record.method().as_str(),
-                    name = record.name(),
+                    tool = named(Method::CallTool),
+                    uri = named(Method::ReadResource),
+                    prompt = named(Method::GetPrompt),
                     arguments = record.arguments(),
                     outcome = record.outcome().as_str(),
                     is_error = record.is_error(),
@@ -38,6 +44,10 @@ impl Sink for TracingEvents {
                     class = record.class().map(|class| class.as_str()),
                     code = record.code().map(tracing::field::display),
                     delivery = record.delivery().map(|delivery| delivery.as_str()),
+                    retry_after_ms = record.retry_after().map(millis),
+                    retry_stopped = record.stopped().map(|stopped| stopped.as_str()),
+                    retries = (!record.retries().is_empty()).then_some(record.retries().len()),
+                    unflagged = record.was_unflagged().then_some(true),
                     error = record.error(),
                     call_id = %record.call_id(),
                     request_id = record.request_id(),
@@ -54,6 +64,6 @@ impl Sink for TracingEvents {
     }
 }
 
-fn millis(duration: std::time::Duration) -> u64 {
+fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,3 +1,4 @@
+use super::hush;
 use crate::failure::Failure;
 use std::{
     any::Any,
@@ -9,9 +10,10 @@ use std::{
 /// The code is not run again after it panicked, and nothing of ours is left half done by it: that
 /// is what makes the assertion hold.
 #[inline]
-pub(super) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
+pub(crate) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         Failure::crash(Panicked {
+            place: hush::place().map_or_else(String::new, |place| format!(" at {place}")),
             message: message(&*payload).into(),
         })
     })
@@ -25,7 +27,8 @@ fn message(payload: &(dyn Any + Send)) -> &str {
 
 /// The source of a failure that was a panic.
 #[derive(Debug, thiserror::Error)]
-#[error("panicked: {message}")]
+#[error("panicked{place}: {message}")]
 struct Panicked {
+    place: String,
     message: String,
 }

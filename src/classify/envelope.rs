@@ -1,10 +1,10 @@
 //! The envelope: an object in which a server says what went wrong.
 
 use super::{
-    places::{is_one_of, places},
+    places::{is_one_of, of_hints, of_the_call},
     retry_after, status,
 };
-use crate::failure::{Class, Code, Failure, first};
+use crate::failure::{Class, Code, Delivery, Failure, MESSAGE_LIMIT, first};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -17,13 +17,11 @@ const MESSAGE: &[&str] = &["message", "error", "detail"];
 const STATUS: &[&str] = &["status", "statuscode", "httpstatus"];
 const RETRYABLE: &[&str] = &["retryable", "isretryable"];
 
-/// Longer messages are cut.
-const MESSAGE_LIMIT: usize = 4 * 1024;
-
 /// What an envelope says. Each part is the first found, outermost first; the wait is the longest.
 #[derive(Debug, Default)]
 pub(super) struct Envelope {
     class: Option<Class>,
+    delivery: Option<Delivery>,
     code: Option<Code>,
     message: Option<String>,
     status: Option<u16>,
@@ -36,16 +34,19 @@ impl Envelope {
     pub(super) fn read(value: &Value) -> Self {
         let mut envelope = Self::default();
         if let Value::Object(object) = value {
-            for place in places(object) {
+            for place in of_the_call(object) {
                 envelope.read_place(place);
             }
-            envelope.find_class(object);
+            envelope.add_hints_of(object);
+            envelope.class = envelope.class.or_else(|| envelope.class_of_status(object));
         }
         envelope
     }
 
-    pub(super) fn class(&self) -> Option<Class> {
-        self.class
+    /// The class that it names, and how far the call got by that.
+    pub(super) fn class(&self) -> Option<(Class, Delivery)> {
+        let class = self.class?;
+        Some((class, self.delivery.unwrap_or(class.delivery())))
     }
 
     pub(super) fn retryable(&self) -> Option<bool> {
@@ -63,10 +64,17 @@ impl Envelope {
             || self.retry_after.is_some()
     }
 
-    /// Takes from `_meta` the wait, and whether a repeat is fine, and nothing else.
-    pub(super) fn add_hints_of(&mut self, meta: &Object) {
-        for place in places(meta) {
-            self.read_hints(place);
+    /// Takes from an object the wait, and whether a repeat is fine, and nothing else.
+    pub(super) fn add_hints_of(&mut self, object: &Object) {
+        for place in of_hints(object) {
+            for (key, value) in place {
+                if is_one_of(RETRYABLE, key)
+                    && let Some(retryable) = value.as_bool()
+                {
+                    self.say_retryable(retryable);
+                }
+                self.retry_after = self.retry_after.max(retry_after::member(key, value));
+            }
         }
     }
 
@@ -78,15 +86,11 @@ impl Envelope {
         }
     }
 
-    /// Whoever says no is heard.
-    fn say_retryable(&mut self, retryable: bool) {
-        self.retryable = Some(retryable && self.retryable.unwrap_or(true));
-    }
-
     /// A failure of this class with all that the envelope says.
     pub(super) fn into_failure(self, class: Class) -> Failure {
         // The one code that lets a tool run again that ran, by the word of who documented it.
-        let is_documented = class == Class::Upstream && self.class_of_code() == Some(class);
+        let is_documented = class == Class::Upstream
+            && matches!(&self.code, Some(Code::Text(code)) if Class::from_documented_code(code) == Some(class));
         let retryable = self.retryable.or(is_documented.then_some(true));
         let mut failure = Failure::new(class, self.message.unwrap_or_default())
             .with_retry_after(self.retry_after)
@@ -100,8 +104,12 @@ impl Envelope {
         failure
     }
 
+    /// Whoever says no is heard.
+    fn say_retryable(&mut self, retryable: bool) {
+        self.retryable = Some(retryable && self.retryable.unwrap_or(true));
+    }
+
     fn read_place(&mut self, place: &Object) {
-        self.read_hints(place);
         for (key, value) in place {
             let is_known = || {
                 value
@@ -123,56 +131,38 @@ impl Envelope {
         }
     }
 
-    fn read_hints(&mut self, place: &Object) {
-        for (key, value) in place {
-            if is_one_of(RETRYABLE, key)
-                && let Some(retryable) = value.as_bool()
-            {
-                self.say_retryable(retryable);
-            }
-            self.retry_after = self.retry_after.max(retry_after::member(key, value));
-        }
-    }
-
+    /// The outermost word that is known is the code, and gives the class; else the outermost word, and
+    /// a number only where there is no word.
     fn read_code(&mut self, value: &Value) {
-        let code = match value {
-            Value::String(text) if !text.trim().is_empty() => Code::from(cut(text)),
-            Value::Number(number) => match number.as_i64() {
-                Some(number) => Code::from(number),
-                None => return,
-            },
-            _ => return,
-        };
-        // A code that is known, further in, says more than one that is not.
-        let is_known = class_of(&code).is_some();
-        if self.code.is_none() || (is_known && self.class_of_code().is_none()) {
-            self.code = Some(code);
+        match value {
+            Value::String(text) if !text.trim().is_empty() => {
+                let known = Class::from_code(text).filter(|_| self.class.is_none());
+                if let Some(class) = known {
+                    self.class = Some(class);
+                    self.delivery = Some(Class::delivery_of_code(text));
+                }
+                if known.is_some() || !matches!(self.code, Some(Code::Text(_))) {
+                    self.code = Some(Code::from(cut(text)));
+                }
+            }
+            Value::Number(number) if self.code.is_none() => {
+                self.code = number.as_i64().map(Code::from);
+            }
+            _ => {}
         }
     }
 
-    fn class_of_code(&self) -> Option<Class> {
-        self.code.as_ref().and_then(class_of)
-    }
-
-    fn find_class(&mut self, object: &Object) {
+    fn class_of_status(&self, object: &Object) -> Option<Class> {
         let tells_limits = || {
-            places(object).any(|place| {
+            of_the_call(object).any(|place| {
                 let has = |key| place.get(key).is_some_and(Value::is_object);
                 has("current") && has("limits")
             })
         };
-        self.class = match self.class_of_code() {
-            Some(class) => Some(class),
-            None if self.status == Some(503) && tells_limits() => Some(Class::AtCapacity),
-            None => self.status.and_then(status::class),
-        };
-    }
-}
-
-fn class_of(code: &Code) -> Option<Class> {
-    match code {
-        Code::Text(text) => Class::from_code(text),
-        Code::Number(_) => None,
+        match self.status? {
+            503 if tells_limits() => Some(Class::AtCapacity),
+            status => status::class(status),
+        }
     }
 }
 

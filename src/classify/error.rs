@@ -1,10 +1,27 @@
 use super::{rpc, rules::Rules};
-use crate::failure::{BoxError, Chain, Failure, RpcError};
+use crate::failure::{BoxError, Chain, Class, Delivery, Failure, RpcError};
+use std::error::Error;
 
 /// Names an error: by the user's rules, by its type, or as a crash.
 pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
+    let mut failure = name(error, rules);
+    // A stack that the tool called on through has shut. That is the tool's trouble, and not the
+    // end of this one.
+    if failure.class() == Class::Fatal && failure.is_confined() {
+        failure.set_class(Class::Disabled);
+    }
+    failure
+}
+
+fn name(error: BoxError, rules: &Rules) -> Failure {
+    // A failure with a name knows what it holds: what stands behind it is not looked at.
+    let has_no_name = |cause: &&(dyn Error + 'static)| {
+        let failure = cause.downcast_ref::<Failure>();
+        failure.is_none_or(|failure| failure.class() == Class::Crash)
+    };
     let by_rule = Chain(&*error)
         .errors()
+        .take_while(has_no_name)
         .find_map(|cause| rules.on_error(cause));
     if let Some(failure) = by_rule {
         return failure.because(error);
@@ -19,8 +36,15 @@ pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
         .find(|cause| cause.is::<Failure>() || cause.is::<RpcError>())
         .and_then(|cause| cause.downcast_ref::<RpcError>())
         .cloned();
-    match named {
-        Some(rpc_error) => rpc::classify(rpc_error).because(error),
-        None => Failure::from(error),
+    let Some(rpc_error) = named else {
+        return Failure::from(error);
+    };
+    // Somebody wrapped it: whether it was this call that was refused, or one of the tool's own
+    // after half its work, does not show.
+    let failure = rpc::classify(rpc_error).because(error);
+    if failure.delivery().did_not_run() {
+        failure.with_delivery(Delivery::Unknown)
+    } else {
+        failure
     }
 }

@@ -1,4 +1,4 @@
-use super::{catch_panic::catch_panic, error, result, rules::Rules};
+use super::{catch_panic, error, hush::hushed, result, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
@@ -48,6 +48,7 @@ where
     E: Into<BoxError>,
 {
     type Output = Result<R, Failure>;
+
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
@@ -58,15 +59,19 @@ where
                     Ok(result) => result::classify(result, rules),
                     Err(error) => Err(error::classify(E::into(error), rules)),
                 };
-                match catch_panic(|| ledger::closed(|| answer.poll(cx)).map(named)) {
+                let poll = || hushed(|| ledger::closed(|| answer.poll(cx))).map(named);
+                let outcome = match catch_panic(poll) {
                     Ok(Poll::Pending) => return Poll::Pending,
                     Ok(Poll::Ready(outcome)) => outcome,
-                    Err(failure) => {
-                        // What panicked is not polled again.
-                        this.state.set(State::Failed(None));
-                        Err(failure)
-                    }
+                    Err(failure) => Err(failure),
+                };
+                // What has answered, or panicked, is not polled again; and if letting it go
+                // panics, that does not take the answer with it.
+                let let_go = || hushed(|| this.state.set(State::Failed(None)));
+                if let Err(panic) = catch_panic(let_go) {
+                    tracing::error!(error = %panic.chain(), "a tool panicked after its answer");
                 }
+                outcome
             }
             StateProj::Failed(failure) => {
                 Err(failure.take().expect("polled again after the answer"))

@@ -1,5 +1,8 @@
-use super::{Classify, rules::Rules};
-use crate::{call::ToolResult, failure::Failure};
+use super::{Classify, error, rules::Rules};
+use crate::{
+    call::ToolResult,
+    failure::{BoxError, Failure},
+};
 use std::error::Error;
 use tower::Layer;
 
@@ -42,6 +45,15 @@ impl ClassifyLayer {
     ) -> Self {
         self.rules.add_result_rule(rule);
         self
+    }
+}
+
+impl ClassifyLayer {
+    /// Names an error as the layer does, where there is no service around it: of a connector, or of
+    /// a task in the background.
+    #[must_use]
+    pub fn name(&self, error: impl Into<BoxError>) -> Failure {
+        error::classify(error.into(), &self.rules)
     }
 }
 

@@ -4,7 +4,7 @@
 //! A failed call may be an `Err` of any type, or an `Ok` whose result says `isError: true`. This
 //! layer makes every one of them an `Err(Failure)` of a known [`Class`](crate::Class), so that a
 //! retry, a circuit breaker or any other tower middleware above it sees a failed tool as failed.
-//! It also catches panics. What the tool answered is kept inside the failure and goes out
+//! It also catches panics ([`hush_panics`] keeps them off stderr). What the tool answered is kept inside the failure and goes out
 //! untouched through [`is_error`](crate::is_error).
 //!
 //! # What it reads, in this order
@@ -102,6 +102,7 @@ mod catch_panic;
 mod envelope;
 mod error;
 mod future;
+mod hush;
 mod layer;
 mod places;
 mod result;
@@ -112,4 +113,7 @@ mod service;
 mod status;
 mod texts;
 
-pub use self::{future::ResponseFuture, layer::ClassifyLayer, service::Classify};
+pub(crate) use self::catch_panic::catch_panic;
+pub use self::{
+    future::ResponseFuture, hush::hush_panics, layer::ClassifyLayer, service::Classify,
+};

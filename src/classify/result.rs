@@ -3,15 +3,9 @@
 use super::{envelope::Envelope, rules::Rules, texts};
 use crate::{
     call::ToolResult,
-    failure::{Class, Delivery, Failure, META_KEY, first},
+    failure::{Class, Delivery, Failure, MESSAGE_LIMIT, META_KEY, SCAN_LIMIT, first},
 };
 use serde_json::Value;
-
-/// A text longer than this is not read as JSON.
-const SCAN_LIMIT: usize = 16 * 1024;
-
-/// How much of a text becomes the failure's message. The result keeps all of it.
-const MESSAGE_LIMIT: usize = 4 * 1024;
 
 /// Lets a result pass, or makes a failure of it that holds it.
 #[inline]
@@ -34,7 +28,7 @@ fn read(result: &impl ToolResult) -> Failure {
     let envelope = envelope(result);
     let text = result.texts().map(str::trim).find(|text| !text.is_empty());
     let (class, delivery) = match envelope.class() {
-        Some(class) => (class, class.delivery()),
+        Some(named) => named,
         None => text
             .and_then(texts::class)
             .unwrap_or((Class::Tool, Delivery::Executed)),

@@ -8,7 +8,7 @@ use crate::failure::{Class, Delivery, Failure, RpcError};
 pub(super) fn classify(error: RpcError) -> Failure {
     let envelope = error.data.as_ref().map(Envelope::read).unwrap_or_default();
     let (class, delivery) = match envelope.class() {
-        Some(class) => (class, class.delivery()),
+        Some(named) => named,
         None => by_code(&error, &envelope),
     };
     // The error's own message, and not one of its data.

@@ -1,4 +1,4 @@
-use super::{ResponseFuture, catch_panic::catch_panic, error, rules::Rules};
+use super::{ResponseFuture, catch_panic, error, hush::hushed, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Delivery, Failure},
@@ -24,20 +24,22 @@ where
     type Response = S::Response;
     type Error = Failure;
     type Future = ResponseFuture<S::Future>;
+
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         let readied = catch_panic(|| {
             let named = |error: S::Error| error::classify(error.into(), &self.rules);
-            self.inner.poll_ready(cx).map_err(named)
+            hushed(|| self.inner.poll_ready(cx)).map_err(named)
         });
         readied
             .unwrap_or_else(|failure| Poll::Ready(Err(failure)))
             // Nothing was called.
             .map_err(|failure| failure.with_delivery(Delivery::NotSent))
     }
+
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        match catch_panic(|| self.inner.call(call)) {
+        match catch_panic(|| hushed(|| self.inner.call(call))) {
             Ok(answer) => ResponseFuture::new(answer, self.rules.clone()),
             Err(failure) => ResponseFuture::failed(failure),
         }

@@ -25,6 +25,7 @@ impl Failure {
                 attempts: 1,
                 waits: Vec::new(),
                 stopped: None,
+                is_confined: false,
                 rpc_error: None,
                 result: None,
                 source: None,

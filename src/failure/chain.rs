@@ -1,4 +1,8 @@
-use std::{error::Error, fmt};
+use std::{
+    error::Error,
+    fmt::{self, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 /// An error and its sources on one line: `cannot read prices: permission denied`.
 pub(crate) struct Chain<'a>(pub(crate) &'a (dyn Error + 'static));
@@ -23,7 +27,7 @@ impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut last = String::new();
         for error in self.errors() {
-            let text = error.to_string();
+            let text = text_of(error);
             // Some errors show their source as themselves (`transparent`): once is enough.
             if text.trim().is_empty() || text == last {
                 continue;
@@ -36,4 +40,14 @@ impl fmt::Display for Chain<'_> {
         }
         Ok(())
     }
+}
+
+/// What an error says; whatever it manages to say, if showing it fails or panics.
+fn text_of(error: &(dyn Error + 'static)) -> String {
+    let mut text = String::new();
+    let shown = catch_unwind(AssertUnwindSafe(|| write!(text, "{error}")));
+    if shown.is_err() {
+        text.push_str("an error that cannot be shown");
+    }
+    text
 }

@@ -1,4 +1,7 @@
-use super::{Delivery, aliases::ALIASES};
+use super::{
+    Delivery,
+    aliases::{ALIASES, REFUSALS},
+};
 use std::fmt;
 use tracing::Level;
 
@@ -146,13 +149,26 @@ impl Class {
     /// Case, `_`, `-` and blanks do not matter.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
-        let documented = TABLE
-            .iter()
-            .find(|row| row.codes.iter().any(|known| is_same_word(known, code)));
         let alias = || ALIASES.iter().find(|(alias, _)| is_same_word(alias, code));
-        documented
+        Self::from_documented_code(code).or_else(|| alias().map(|(_, class)| *class))
+    }
+
+    /// The class of one of the table's own codes, of which it is known what they promise.
+    pub(crate) fn from_documented_code(code: &str) -> Option<Self> {
+        TABLE
+            .iter()
+            .find(|row| row.codes.iter().any(|known| is_same_word(known, code)))
             .map(|row| row.class)
-            .or_else(|| alias().map(|(_, class)| *class))
+    }
+
+    /// How far a call got that a server answered with this code.
+    pub(crate) fn delivery_of_code(code: &str) -> Delivery {
+        let is_refusal = REFUSALS.iter().any(|known| is_same_word(known, code));
+        match (Self::from_documented_code(code), Self::from_code(code)) {
+            (Some(class), _) => class.delivery(),
+            (None, Some(class)) if is_refusal => class.delivery(),
+            _ => Delivery::Unknown,
+        }
     }
 
     /// The code under which a failure of this class that has none is reported.
@@ -214,7 +230,8 @@ fn is_same_word(known: &str, code: &str) -> bool {
             .filter(|byte| !matches!(byte, b'_' | b'-' | b' '))
             .map(|byte| byte.to_ascii_lowercase())
     }
-    letters(known).eq(letters(code))
+    // A longer one is none, and costs nothing.
+    code.len() <= 64 && letters(known).eq(letters(code))
 }
 
 #[cfg(test)]

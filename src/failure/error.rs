@@ -23,6 +23,7 @@ pub(super) struct Inner {
     pub(super) attempts: u32,
     pub(super) waits: Vec<Duration>,
     pub(super) stopped: Option<Stopped>,
+    pub(super) is_confined: bool,
     pub(super) rpc_error: Option<RpcError>,
     pub(super) result: Option<Box<dyn Any + Send + Sync>>,
     pub(super) source: Option<Arc<dyn Error + Send + Sync>>,
@@ -149,6 +150,7 @@ impl Failure {
                 attempts: inner.attempts,
                 waits: inner.waits.clone(),
                 stopped: inner.stopped,
+                is_confined: inner.is_confined,
                 rpc_error: inner.rpc_error.clone(),
                 result: None,
                 source: inner.source.clone(),
@@ -178,6 +180,20 @@ impl Failure {
 
     pub(crate) fn set_stopped(&mut self, stopped: Stopped) {
         self.inner.stopped = Some(stopped);
+    }
+
+    /// Whether a stack has shut on account of it already: it is that stack's end, and not of one
+    /// further out.
+    pub(crate) fn is_confined(&self) -> bool {
+        self.inner.is_confined
+    }
+
+    pub(crate) fn confine(&mut self) {
+        self.inner.is_confined = true;
+    }
+
+    pub(crate) fn set_class(&mut self, class: Class) {
+        self.inner.class = class;
     }
 
     /// Takes any error as a failure: a `Failure` stays what it is.

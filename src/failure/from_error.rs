@@ -1,6 +1,6 @@
 //! What is known of other people's errors, by their type.
 
-use super::{BoxError, Chain, Class, Delivery, Failure, Repeats};
+use super::{BoxError, Chain, Class, Delivery, Failure, Fatal, Repeats, RpcError};
 use std::{error::Error, io};
 use tower::{buffer::error as buffer, load_shed::error as load_shed, timeout::error as timeout};
 
@@ -31,15 +31,27 @@ impl From<tokio::time::error::Elapsed> for Failure {
     }
 }
 
-/// The outermost known cause; but one that is final wins over one that time would heal, for a
-/// wrapper often knows less than what it wraps.
+/// The outermost known cause; but an error of others that is final wins over one that time would
+/// heal, for a wrapper often knows less than what it wraps. A failure knows what it holds.
+///
+/// Whatever is found inside another error is a cause of this call's failure, and not what became
+/// of this call: that a call of its own was refused does not tell whether the tool ran.
 fn recognise(error: &(dyn Error + 'static)) -> Failure {
-    let mut healing = None;
-    for cause in Chain(error).errors() {
-        let Some(known) = known(cause) else { continue };
-        match known.class().repeats() {
-            Repeats::Never => return known,
-            Repeats::ByDelivery | Repeats::OnRequest => healing = healing.or(Some(known)),
+    let mut healing: Option<Failure> = None;
+    for (depth, cause) in Chain(error).errors().enumerate() {
+        let Some(mut known) = known(cause) else {
+            continue;
+        };
+        if depth > 0 && known.delivery().did_not_run() {
+            known = known.with_delivery(Delivery::Unknown);
+        }
+        if known.class().repeats() == Repeats::Never {
+            return known;
+        }
+        let is_ours = cause.is::<Failure>();
+        healing = healing.or(Some(known));
+        if is_ours {
+            break;
         }
     }
     healing.unwrap_or_else(|| Failure::new(Class::Crash, ""))
@@ -48,6 +60,12 @@ fn recognise(error: &(dyn Error + 'static)) -> Failure {
 fn known(error: &(dyn Error + 'static)) -> Option<Failure> {
     if let Some(failure) = error.downcast_ref::<Failure>() {
         return Some(failure.again());
+    }
+    if let Some(error) = error.downcast_ref::<RpcError>() {
+        return Some(Failure::new(Class::Protocol, "").with_rpc_error(error.clone()));
+    }
+    if error.is::<Fatal>() {
+        return Some(Failure::fatal(""));
     }
     if error.is::<timeout::Elapsed>() || error.is::<tokio::time::error::Elapsed>() {
         return Some(Failure::timeout(""));
@@ -58,9 +76,6 @@ fn known(error: &(dyn Error + 'static)) -> Option<Failure> {
     if error.is::<buffer::Closed>() {
         return Some(Failure::connection(""));
     }
-    if let Some(join) = error.downcast_ref::<tokio::task::JoinError>() {
-        return join.is_cancelled().then(|| Failure::cancelled(""));
-    }
     io_kind(error.downcast_ref::<io::Error>()?.kind())
 }
 
@@ -69,7 +84,6 @@ fn known(error: &(dyn Error + 'static)) -> Option<Failure> {
 /// and says [`Delivery::NotSent`] itself.
 fn io_kind(kind: io::ErrorKind) -> Option<Failure> {
     use io::ErrorKind as E;
-    const _: () = assert!(matches!(Class::Connection.delivery(), Delivery::Unknown));
     match kind {
         E::ConnectionRefused
         | E::ConnectionReset

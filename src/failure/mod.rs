@@ -73,20 +73,29 @@ mod class;
 mod code;
 mod delivery;
 mod error;
+mod fatal;
 mod from_error;
 mod rpc_error;
+mod stderr;
 mod stopped;
 mod text;
 
-pub(crate) use self::{chain::Chain, class::Repeats, text::first};
+pub(crate) use self::{
+    chain::Chain,
+    class::Repeats,
+    stderr::stderr,
+    text::{MESSAGE_LIMIT, NAME_LIMIT, SCAN_LIMIT, escaped, first, is_hidden},
+};
 pub use self::{
     class::{Audience, Class},
     code::Code,
     delivery::Delivery,
     error::Failure,
+    fatal::Fatal,
     rpc_error::RpcError,
     stopped::Stopped,
 };
+
 /// The key under which `_meta` of a flagged result holds the envelope of a failure, where the
 /// structured content may not.
 pub const META_KEY: &str = "io.crates.mcp-resilience/failure";

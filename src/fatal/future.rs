@@ -1,5 +1,5 @@
 use super::latch::Latch;
-use crate::failure::{BoxError, Class, Failure};
+use crate::failure::{BoxError, Failure};
 use pin_project::pin_project;
 use std::{
     fmt,
@@ -43,14 +43,13 @@ where
     E: Into<BoxError>,
 {
     type Output = Result<R, Failure>;
+
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         Poll::Ready(match self.project().state.project() {
             StateProj::Calling { answer, latch } => ready!(answer.poll(cx)).map_err(|error| {
-                let failure = Failure::from_any(error);
-                if failure.class() == Class::Fatal {
-                    latch.shut(&failure);
-                }
+                let mut failure = Failure::from_any(error);
+                latch.watch(&mut failure);
                 failure
             }),
             StateProj::Shut(cause) => Err(cause.take().expect("polled again after the answer")),

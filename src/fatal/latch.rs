@@ -1,5 +1,4 @@
-use super::Fatal;
-use crate::failure::Failure;
+use crate::failure::{Class, Failure, Fatal};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 
@@ -18,8 +17,18 @@ impl Latch {
 
     /// Shuts it. The first cause stays.
     pub(super) fn shut(&self, cause: &Failure) {
-        if self.cause.set(cause.again()).is_ok() {
+        let mut cause = cause.again();
+        cause.confine();
+        if self.cause.set(cause).is_ok() {
             self.shut.notify_waiters();
+        }
+    }
+
+    /// Shuts it if this failure is the end of the stack, and not of one further in.
+    pub(super) fn watch(&self, failure: &mut Failure) {
+        if failure.class() == Class::Fatal && !failure.is_confined() {
+            failure.confine();
+            self.shut(failure);
         }
     }
 
@@ -57,9 +66,14 @@ impl FatalHandle {
         self.latch.cause().map(Fatal::from)
     }
 
+    /// Shuts the stack on account of a failure that came out of it.
+    #[cfg(feature = "rmcp")]
+    pub(crate) fn watch(&self, failure: &Failure) {
+        self.latch.shut(failure);
+    }
+
     /// Shuts the stack: for what goes wrong outside any call, as in a task in the background.
     pub fn shut(&self, cause: Fatal) {
-        let failure = Failure::from(&cause);
-        self.latch.shut(&failure.because(cause));
+        self.latch.shut(&Failure::from(cause));
     }
 }

@@ -11,6 +11,9 @@
 //! | [`Class::Fatal`](crate::Class::Fatal) | gets the failure | get the cause; readiness is an error | ends, exit code 1, the reason on stderr |
 //! | any other failure | gets the failure | go on | goes on |
 //!
+//! The end is the end of one stack: where a tool calls on through a stack of its own, and that one
+//! has shut, its failure is [`Disabled`](crate::Class::Disabled) to the stack around the tool.
+//!
 //! # When to use it
 //!
 //! Outside [`retry`](crate::retry), so that nothing fatal is tried again; inside
@@ -28,6 +31,7 @@
 //!     let layer = FatalLayer::new();
 //!     let fatal = layer.handle();
 //!     let runtime = tokio::runtime::Builder::new_current_thread()
+//!         .enable_all()
 //!         .build()
 //!         .map_err(|error| Fatal::new("cannot start the runtime").because(error))?;
 //!     runtime.spawn(async { serve(layer).await });
@@ -38,13 +42,11 @@
 //! }
 //! ```
 
-mod error;
 mod future;
 mod latch;
 mod layer;
 mod service;
 pub mod startup;
 
-pub use self::{
-    error::Fatal, future::ResponseFuture, latch::FatalHandle, layer::FatalLayer, service::FatalStop,
-};
+pub use self::{future::ResponseFuture, latch::FatalHandle, layer::FatalLayer, service::FatalStop};
+pub use crate::failure::Fatal;

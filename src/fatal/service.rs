@@ -1,5 +1,5 @@
 use super::{ResponseFuture, latch::Latch};
-use crate::failure::{BoxError, Class, Failure};
+use crate::failure::{BoxError, Failure};
 use std::{
     fmt,
     pin::Pin,
@@ -36,6 +36,7 @@ where
     type Response = S::Response;
     type Error = Failure;
     type Future = ResponseFuture<S::Future>;
+
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         if let Some(cause) = self.latch.cause() {
@@ -45,10 +46,8 @@ where
             Poll::Ready(readied) => {
                 self.end = None;
                 Poll::Ready(readied.map_err(|error| {
-                    let failure = Failure::from_any(error);
-                    if failure.class() == Class::Fatal {
-                        self.latch.shut(&failure);
-                    }
+                    let mut failure = Failure::from_any(error);
+                    self.latch.watch(&mut failure);
                     failure
                 }))
             }
@@ -61,6 +60,7 @@ where
             }
         }
     }
+
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         match self.latch.cause() {

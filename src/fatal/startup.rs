@@ -14,8 +14,7 @@
 //! }
 //! ```
 
-use super::Fatal;
-use crate::failure::BoxError;
+use crate::failure::{BoxError, Fatal};
 use serde::de::DeserializeOwned;
 use std::{env, fs, io, path::Path};
 

@@ -14,16 +14,10 @@
 
 use crate::{
     call::ToolResult,
-    failure::{Class, Failure, first},
+    failure::{Class, Failure, MESSAGE_LIMIT, SCAN_LIMIT, first},
 };
 use serde_json::{Map, Value};
 use std::{fmt, sync::Arc};
-
-/// A text longer than this is not read as JSON.
-const SCAN_LIMIT: usize = 16 * 1024;
-
-/// How much of a text is told to the log. The result keeps all of it.
-const MESSAGE_LIMIT: usize = 4 * 1024;
 
 /// What a detector sees of a result that has no flag.
 #[derive(Debug)]
@@ -34,6 +28,15 @@ pub struct Unflagged<'a> {
 }
 
 impl<'a> Unflagged<'a> {
+    /// What is to be seen of a result: for trying a detector out.
+    pub fn of(result: &'a impl ToolResult) -> Self {
+        Self {
+            structured: result.structured(),
+            texts: result.texts().collect(),
+            is_empty: result.is_empty(),
+        }
+    }
+
     /// The structured content.
     #[must_use]
     pub fn structured(&self) -> Option<&'a Value> {
@@ -53,7 +56,8 @@ impl<'a> Unflagged<'a> {
 }
 
 /// Structured content with a `code` that is one of the
-/// [table's](crate::failure#the-classes), and a text in `error` or `message`.
+/// [table's](crate::failure#the-classes), and a text in `error` or `message`. The words of other
+/// servers do not count here: a document about a `timeout` has such a code too.
 #[must_use]
 pub fn envelope(result: &Unflagged<'_>) -> bool {
     result.structured.and_then(read_envelope).is_some()
@@ -82,7 +86,7 @@ fn read_envelope(value: &Value) -> Option<Failure> {
     let object = value.as_object()?;
     let text = |key| object.get(key).and_then(Value::as_str);
     let code = text("code")?;
-    let class = Class::from_code(code)?;
+    let class = Class::from_documented_code(code)?;
     let message = ["error", "message"].into_iter().find_map(|key| {
         let text = text(key)?;
         (!text.trim().is_empty()).then_some(text)
@@ -132,11 +136,7 @@ impl Detectors {
 
     fn guess(&self, result: &impl ToolResult) -> Option<Failure> {
         let more = self.more.as_ref()?;
-        let unflagged = Unflagged {
-            structured: result.structured(),
-            texts: result.texts().collect(),
-            is_empty: result.is_empty(),
-        };
+        let unflagged = Unflagged::of(result);
         let text = unflagged.texts.first().copied().unwrap_or_default();
         let is_one = more.iter().any(|is_failure| is_failure(&unflagged));
         is_one.then(|| Failure::tool(first(text, MESSAGE_LIMIT).to_owned()))

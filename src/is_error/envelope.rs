@@ -1,10 +1,7 @@
 //! What a program reads.
 
-use super::text;
-use crate::{
-    call::Target,
-    failure::{Class, Code, Failure, META_KEY},
-};
+use super::{target::Target, text};
+use crate::failure::{Class, Code, Failure, META_KEY, Stopped};
 use serde_json::{Map, Value, json};
 
 pub(super) fn of(failure: &Failure, target: &Target) -> Value {
@@ -37,6 +34,9 @@ pub(super) fn as_meta(envelope: Value) -> Map<String, Value> {
 
 /// Whether calling it again, unchanged and later, is sensible and does no harm.
 fn is_retryable(failure: &Failure, target: &Target) -> bool {
+    if failure.stopped() == Some(Stopped::MayHaveRun) {
+        return false;
+    }
     let is_harmless = failure.delivery().did_not_run() || target.hints().may_repeat();
     failure
         .retryable()

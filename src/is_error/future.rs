@@ -1,6 +1,6 @@
-use super::{detect::Detectors, envelope, protocol, text};
+use super::{detect::Detectors, envelope, protocol, target::Target, text};
 use crate::{
-    call::{Flagged, Method, Target, ToolResult},
+    call::{Flagged, Method, ToolResult},
     failure::{BoxError, Class, Failure},
     ledger::{self, CallId},
 };
@@ -37,6 +37,7 @@ where
     E: Into<BoxError>,
 {
     type Output = Result<R, Failure>;
+
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
@@ -78,7 +79,8 @@ fn see_through<R: ToolResult>(mut result: R, target: &Target, detectors: &Detect
 
 /// Answers a failure with a flagged result, or leaves it to the host.
 fn flag<R: ToolResult>(mut failure: Failure, target: &Target) -> Result<R, Failure> {
-    if let Some(result) = failure.take_result::<R>() {
+    // A rule may have seen a failure in one that has no flag: as it is it would pass for a success.
+    if let Some(result) = failure.take_result::<R>().filter(ToolResult::is_error) {
         hand_over(failure);
         return Ok(result);
     }
@@ -111,11 +113,7 @@ fn flagged(failure: &Failure, target: &Target, id: CallId) -> Flagged {
     } else {
         (Some(envelope), None)
     };
-    Flagged {
-        text,
-        structured,
-        meta,
-    }
+    Flagged::new(text, structured, meta)
 }
 
 /// The result no longer shows what it was: the log gets the failure itself.

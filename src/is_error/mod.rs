@@ -24,13 +24,13 @@
 //! # Resources and prompts
 //!
 //! Their results have no flag: a failure stays an error of the protocol. It gets one if it has
-//! none: a missing resource or invalid argument is `-32602` (with the URI in `data`), what was
+//! none: a missing resource or invalid argument is `-32602` (the former with the URI in `data`), what was
 //! said deliberately is `-32603` with its message, anything else is `-32603` that names the URI
 //! or prompt and nothing more.
 //!
 //! # An unflagged failure
 //!
-//! On by default, and never repeated: structured content with a `code` of the
+//! On by default, and never repeated: structured content with a documented `code` of the
 //! [table](crate::failure#the-classes) and a text in `error` or `message`. A document that merely has an `error`
 //! key stays a success. [`IsErrorLayer::trust_unflagged`] turns it off,
 //! [`IsErrorLayer::detect`] adds detectors that guess more; [`detect`] has some.
@@ -79,11 +79,11 @@
 
 pub mod detect;
 mod envelope;
-mod escape;
 mod future;
 mod layer;
 mod protocol;
 mod service;
+mod target;
 mod text;
 
 pub use self::{future::ResponseFuture, layer::IsErrorLayer, service::IsError};

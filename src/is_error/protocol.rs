@@ -1,13 +1,11 @@
 //! What the host reads, where there is no flag.
 
-use super::{escape::escaped, text};
+use super::{target::Target, text};
 use crate::{
-    call::{Method, Target},
-    failure::{Class, Failure, RpcError},
+    call::Method,
+    failure::{Class, Failure, MESSAGE_LIMIT, RpcError},
 };
 use serde_json::{Map, Value};
-
-const NAME_LIMIT: usize = 2 * 1024;
 
 /// The JSON-RPC error for a failure that has none of its own.
 pub(super) fn error(failure: &Failure, target: &Target) -> RpcError {
@@ -22,8 +20,8 @@ pub(super) fn error(failure: &Failure, target: &Target) -> RpcError {
             Class::Crash => text::headline(target),
             _ => text::message(failure),
         },
-        (Method::ReadResource, false) => format!("Error reading resource {}", name(target)),
-        (Method::GetPrompt, false) => format!("Error getting prompt {}", name(target)),
+        (Method::ReadResource, false) => format!("Error reading resource {}", target.name()),
+        (Method::GetPrompt, false) => format!("Error getting prompt {}", target.name()),
     };
     RpcError::new(code, message, data(failure, target))
 }
@@ -32,14 +30,11 @@ pub(super) fn error(failure: &Failure, target: &Target) -> RpcError {
 fn data(failure: &Failure, target: &Target) -> Option<Value> {
     let mut data = Map::new();
     if target.method() != Method::CallTool && failure.class() == Class::NotFound {
-        data.insert(target.method().subject().to_owned(), name(target).into());
+        let name = target.name_within(MESSAGE_LIMIT);
+        data.insert(target.method().subject().to_owned(), name.into());
     }
     if let Some(wait) = failure.retry_after() {
         data.insert("retryAfter".to_owned(), text::whole_seconds(wait).into());
     }
     (!data.is_empty()).then_some(Value::Object(data))
-}
-
-fn name(target: &Target) -> String {
-    escaped(target.name(), NAME_LIMIT)
 }

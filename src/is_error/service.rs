@@ -1,6 +1,6 @@
-use super::{ResponseFuture, detect::Detectors};
+use super::{ResponseFuture, detect::Detectors, target::Target};
 use crate::{
-    call::{Target, ToolCall, ToolResult},
+    call::{ToolCall, ToolResult},
     failure::{BoxError, Failure},
 };
 use std::task::{Context, Poll};
@@ -25,10 +25,12 @@ where
     type Response = S::Response;
     type Error = Failure;
     type Future = ResponseFuture<S::Future>;
+
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         self.inner.poll_ready(cx).map_err(Failure::from_any)
     }
+
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         let target = Target::of(&call);

@@ -1,15 +1,11 @@
 //! What a model reads.
 
-use super::escape::escaped;
+use super::target::Target;
 use crate::{
-    call::Target,
-    failure::{Audience, Class, Failure, Stopped},
+    failure::{Audience, Class, Failure, MESSAGE_LIMIT, NAME_LIMIT, Stopped, escaped},
     ledger::CallId,
 };
 use std::{fmt::Write, time::Duration};
-
-const NAME_LIMIT: usize = 128;
-const MESSAGE_LIMIT: usize = 4 * 1024;
 
 /// What failed, why, and what to do; of a crash only that it failed.
 pub(super) fn for_model(failure: &Failure, target: &Target, id: CallId) -> String {
@@ -25,7 +21,7 @@ pub(super) fn for_model(failure: &Failure, target: &Target, id: CallId) -> Strin
         .then(|| "It may have run; verify before repeating.".to_owned());
     let alternative = failure
         .alternative()
-        .map(|tool| format!("Use the tool {} instead.", escaped(tool, NAME_LIMIT)));
+        .map(|tool| format!("Use the tool {} instead.", escaped(tool, NAME_LIMIT, &[])));
     let advice = match (&verify, &alternative) {
         (None, None) => advice(failure),
         _ => None,
@@ -42,15 +38,13 @@ pub(super) fn for_model(failure: &Failure, target: &Target, id: CallId) -> Strin
 
 /// `Error executing tool NAME`.
 pub(super) fn headline(target: &Target) -> String {
-    format!(
-        "Error executing tool {}",
-        escaped(target.name(), NAME_LIMIT)
-    )
+    format!("Error executing tool {}", target.name())
 }
 
-/// The failure's message; never empty, and with the class where it says nothing itself.
+/// The failure's message; never empty, and with the class where it says nothing itself. It may have
+/// lines.
 pub(super) fn message(failure: &Failure) -> String {
-    escaped(&failure.to_string(), MESSAGE_LIMIT)
+    escaped(&failure.to_string(), MESSAGE_LIMIT, &['\n', '\t'])
 }
 
 /// What may help, by who has to act.
@@ -60,7 +54,7 @@ fn advice(failure: &Failure) -> Option<String> {
             Some(match failure.argument() {
                 Some(argument) => format!(
                     "Correct the argument `{}` and call it again.",
-                    escaped(argument, NAME_LIMIT)
+                    escaped(argument, NAME_LIMIT, &[])
                 ),
                 None => "Correct the arguments and call it again.".to_owned(),
             })

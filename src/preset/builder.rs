@@ -9,6 +9,9 @@ use crate::{
 use std::time::Duration;
 use tower::timeout::TimeoutLayer;
 
+/// The longest that an attempt takes, unless something else is said.
+const ATTEMPT: Duration = Duration::from_secs(30);
+
 /// Settings of a [`ResilienceLayer`] that are not the [defaults](super#defaults).
 #[derive(Debug, Default)]
 #[must_use = "settings do nothing until they are built"]
@@ -52,7 +55,8 @@ impl ResilienceBuilder {
         self
     }
 
-    /// The longest that one attempt may take.
+    /// The longest that one attempt may take: less than a whole call may, by the
+    /// [`deadline`](crate::retry::RetryBuilder::deadline) of the [retry](Self::retry).
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.attempt_timeout = Some(limit);
         self
@@ -64,10 +68,15 @@ impl ResilienceBuilder {
     ///
     /// When a setting cannot work; the error says which and why.
     pub fn build(self) -> Result<ResilienceLayer, InvalidResilience> {
-        let attempt_timeout = self.attempt_timeout.unwrap_or(Duration::from_secs(30));
-        if attempt_timeout.is_zero() {
-            return Err(InvalidResilience::ZeroAttemptTimeout);
-        }
+        let attempt_timeout = match (self.attempt_timeout, self.retry.deadline()) {
+            (Some(Duration::ZERO), _) => return Err(InvalidResilience::ZeroAttemptTimeout),
+            (Some(limit), Some(deadline)) if limit >= deadline => {
+                return Err(InvalidResilience::AttemptBeyondDeadline { limit, deadline });
+            }
+            (Some(limit), _) => limit,
+            (None, Some(deadline)) if deadline <= ATTEMPT => deadline / 2,
+            (None, _) => ATTEMPT,
+        };
         Ok(ResilienceLayer {
             log: self
                 .log
@@ -88,4 +97,15 @@ pub enum InvalidResilience {
     /// No attempt could ever end well.
     #[error("an attempt timeout of zero: give an attempt some time")]
     ZeroAttemptTimeout,
+    /// The call would end before the attempt.
+    #[error(
+        "an attempt timeout of {limit:?} does not fit into a deadline of {deadline:?} for the whole \
+         call: raise the deadline of the retry layer, or lower the attempt timeout"
+    )]
+    AttemptBeyondDeadline {
+        /// The longest that one attempt may take.
+        limit: Duration,
+        /// The longest that the whole call may take.
+        deadline: Duration,
+    },
 }

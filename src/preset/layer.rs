@@ -1,6 +1,6 @@
-use super::ResilienceBuilder;
+use super::{AlwaysReady, ResilienceBuilder};
 use crate::{
-    call_log::{CallLog, CallLogLayer},
+    call_log::{CallLog, CallLogLayer, Sink},
     classify::{Classify, ClassifyLayer},
     failure::BoxError,
     fatal::{FatalHandle, FatalLayer, FatalStop},
@@ -8,6 +8,7 @@ use crate::{
     reconnect::{Reconnect, ReconnectHandle, ReconnectLayer},
     retry::{Retry, RetryLayer},
 };
+use std::sync::Arc;
 use tower::{
     Layer, Service,
     timeout::{Timeout, TimeoutLayer},
@@ -28,13 +29,16 @@ pub struct ResilienceLayer {
 }
 
 /// A service in all layers.
-pub type Resilience<S> = CallLog<Guarded<Timeout<S>>>;
+pub type Resilience<S> = Guarded<Timeout<S>>;
 
 /// The connections of a connector in all layers.
-pub type Connected<C> = CallLog<Guarded<Reconnect<Timeout<C>>>>;
+pub type Connected<C> = Guarded<Reconnect<Connection<C>>>;
 
-/// A service in all layers but the log and the timeout.
-pub type Guarded<S> = IsError<FatalStop<Retry<Classify<S>>>>;
+/// One of them.
+pub type Connection<C> = Classify<Timeout<C>>;
+
+/// A service in all layers but the timeout.
+pub type Guarded<S> = CallLog<AlwaysReady<IsError<FatalStop<Retry<AlwaysReady<Classify<S>>>>>>>;
 
 impl ResilienceLayer {
     /// All layers with their [defaults](super#defaults).
@@ -60,15 +64,23 @@ impl ResilienceLayer {
         self.fatal.handle()
     }
 
+    /// Where the log goes, for [`flush`](Sink::flush) at the end of the process; none if it is off.
+    #[must_use]
+    pub fn log_sink(&self) -> Option<Arc<dyn Sink>> {
+        self.log.sink()
+    }
+
     /// Wraps a connector: the connections it makes get the timeout, and all of them together the
-    /// other layers. The handle watches the connection, and ends it.
+    /// other layers. Each is classified by itself too, so that a connection is replaced for what
+    /// its answers and errors mean, and not for their types alone; errors of the connector are
+    /// named by the same rules. The handle watches the connection, and ends it.
     pub fn connect<M, T>(
         &self,
         reconnect: &ReconnectLayer<T>,
         connector: M,
     ) -> (
         Connected<M::Response>,
-        ReconnectHandle<Timeout<M::Response>>,
+        ReconnectHandle<Connection<M::Response>>,
     )
     where
         M: Service<T> + Clone + Send + 'static,
@@ -77,25 +89,25 @@ impl ResilienceLayer {
         M::Future: Send,
         T: Clone + Send + 'static,
     {
-        let timeout = self.timeout.clone();
-        let connection = reconnect.connect(connector, move |made| timeout.layer(made));
+        let (timeout, classify, rules) = (
+            self.timeout.clone(),
+            self.classify.clone(),
+            self.classify.clone(),
+        );
+        let connection = reconnect.connect(
+            connector,
+            move |made| classify.layer(timeout.layer(made)),
+            move |error| rules.name(error),
+        );
         let handle = connection.handle();
-        (self.log.layer(self.guard(connection)), handle)
-    }
-
-    pub(crate) fn log(&self) -> &CallLogLayer {
-        &self.log
-    }
-
-    /// All layers but the log.
-    pub(crate) fn layer_within<S>(&self, inner: S) -> Guarded<Timeout<S>> {
-        self.guard(self.timeout.layer(inner))
+        (self.guard(connection), handle)
     }
 
     fn guard<S>(&self, inner: S) -> Guarded<S> {
         let classified = self.classify.layer(inner);
-        let retried = self.retry.layer(classified);
-        self.is_error.layer(self.fatal.layer(retried))
+        let retried = self.retry.layer(AlwaysReady::new(classified));
+        let edge = self.is_error.layer(self.fatal.layer(retried));
+        self.log.layer(AlwaysReady::new(edge))
     }
 }
 
@@ -109,6 +121,6 @@ impl<S> Layer<S> for ResilienceLayer {
     type Service = Resilience<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        self.log.layer(self.layer_within(inner))
+        self.guard(self.timeout.layer(inner))
     }
 }

@@ -11,6 +11,10 @@
 //! the tools    a service of yours, or a connection
 //! ```
 //!
+//! Between them, inside `CallLog` and inside `Retry`, stands [`AlwaysReady`]: waiting for the
+//! service below is a part of the call, with its line and under its deadline. So the whole is always
+//! ready, too: a limit or a load shed belongs inside.
+//!
 //! Any other order compiles; it gives up what its line says, and `Classify` around `IsError` reads
 //! results again that were failures with a name.
 //!
@@ -21,10 +25,22 @@
 //! | Setting | Default | Set by |
 //! |---|---|---|
 //! | log | one line a call on stderr | [`log`](ResilienceBuilder::log) |
-//! | longest attempt | 30 s | [`attempt_timeout`](ResilienceBuilder::attempt_timeout) |
+//! | longest attempt | 30 s, or half of a deadline that is no longer than that | [`attempt_timeout`](ResilienceBuilder::attempt_timeout) |
 //!
-//! A tool that works for longer needs a longer attempt, and a longer
-//! [`deadline`](crate::retry::RetryBuilder::deadline) than 55 s.
+//! **A tool that takes longer than that fails**, one that asks a person for input as well. It needs
+//! a longer attempt, and a longer [`deadline`](crate::retry::RetryBuilder::deadline) than 55 s:
+//!
+//! ```
+//! use mcp_resilience::{ResilienceLayer, retry::RetryLayer};
+//! use std::time::Duration;
+//!
+//! let resilience = ResilienceLayer::builder()
+//!     .attempt_timeout(Duration::from_secs(300))
+//!     .retry(RetryLayer::builder().deadline(Duration::from_secs(600)).build()?)
+//!     .build()?;
+//! # let _ = resilience;
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # When to use it
 //!
@@ -75,10 +91,12 @@
 //! # }
 //! ```
 
+mod always_ready;
 mod builder;
 mod layer;
 
 pub use self::{
+    always_ready::{AlwaysReady, AlwaysReadyLayer, ResponseFuture},
     builder::{InvalidResilience, ResilienceBuilder},
-    layer::{Connected, Guarded, Resilience, ResilienceLayer},
+    layer::{Connected, Connection, Guarded, Resilience, ResilienceLayer},
 };

@@ -24,7 +24,8 @@ impl<T> ReconnectBuilder<T> {
         self
     }
 
-    /// The longest that a call waits for a connection, over any number of dials.
+    /// The longest that a call waits for a connection, over any number of dials, and for that to
+    /// be ready.
     pub fn patience(mut self, limit: Duration) -> Self {
         self.settings.patience = limit;
         self

@@ -1,17 +1,21 @@
-use crate::failure::{BoxError, Chain, Class, Delivery, Failure, Repeats};
-use std::{io, pin::Pin, sync::Mutex, sync::PoisonError};
+use crate::failure::{BoxError, Class, Delivery, Failure, Repeats};
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
 use tower::{Service, ServiceExt};
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// How one connection is made.
-pub(super) struct Dial<C>(Box<dyn Fn() -> BoxFuture<Result<C, BoxError>> + Send + Sync>);
+pub(super) struct Dial<C>(Box<dyn Fn() -> BoxFuture<Result<C, Failure>> + Send + Sync>);
 
 impl<C: 'static> Dial<C> {
     pub(super) fn new<M, T>(
         connector: M,
         target: T,
         wrap: impl Fn(M::Response) -> C + Send + Sync + 'static,
+        name: impl Fn(BoxError) -> Failure + Send + Sync + 'static,
     ) -> Self
     where
         M: Service<T> + Clone + Send + 'static,
@@ -19,45 +23,41 @@ impl<C: 'static> Dial<C> {
         M::Future: Send,
         T: Clone + Send + 'static,
     {
-        let wrap = std::sync::Arc::new(wrap);
+        let both = Arc::new((wrap, name));
         // Locked only to be cloned: a connector need not be shareable.
-        let both = Mutex::new((connector, target));
+        let dial = Mutex::new((connector, target));
         Self(Box::new(move || {
             let (mut connector, target) =
-                both.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let wrap = std::sync::Arc::clone(&wrap);
+                dial.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let both = Arc::clone(&both);
             Box::pin(async move {
-                let connector = connector.ready().await.map_err(Into::into)?;
-                let connection = connector.call(target).await.map_err(Into::into)?;
-                Ok(wrap(connection))
+                let (wrap, name) = &*both;
+                let dialled = async {
+                    let connector = connector.ready().await?;
+                    connector.call(target).await
+                };
+                match dialled.await {
+                    Ok(connection) => Ok(wrap(connection)),
+                    Err(error) => Err(failure(name(error.into()))),
+                }
             })
         }))
     }
 
-    pub(super) fn start(&self) -> BoxFuture<Result<C, BoxError>> {
+    pub(super) fn start(&self) -> BoxFuture<Result<C, Failure>> {
         (self.0)()
     }
 }
 
-/// What a dial that failed means for the calls that wait: none of them was sent.
-pub(super) fn failure(error: BoxError) -> Failure {
-    let is_missing = Chain(&*error).errors().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|io| {
-            matches!(
-                io.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
-            )
-        })
-    });
-    let failure = match Failure::from(error) {
-        // No binary, no socket, no right to use it: nothing that another dial would find.
-        crash if crash.class() == Class::Crash && is_missing => {
-            Failure::new(Class::Disabled, "the tool server cannot be started").caused_like(&crash)
+/// What a failure means that came before a call was sent: of a dial, or of the readiness of what
+/// it gave.
+pub(super) fn failure(failure: Failure) -> Failure {
+    let failure = match failure.class() {
+        // Nobody named it. That there is no connection is all that is known.
+        Class::Crash => {
+            Failure::connection("cannot connect to the tool server").caused_like(&failure)
         }
-        crash if crash.class() == Class::Crash => {
-            Failure::connection("cannot connect to the tool server").caused_like(&crash)
-        }
-        failure => failure,
+        _ => failure,
     };
     failure.with_delivery(Delivery::NotSent)
 }

@@ -1,5 +1,5 @@
-use super::{lease::Lease, service::Owner};
-use crate::failure::{BoxError, Delivery, Failure};
+use super::{dial, lease::Lease, service::Owner};
+use crate::failure::{BoxError, Class, Delivery, Failure};
 use pin_project::pin_project;
 use std::{
     fmt,
@@ -7,6 +7,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll, ready},
 };
+use tokio::time::Instant;
 use tower::Service;
 
 type Leased<C> = (C, Arc<Lease>);
@@ -21,6 +22,8 @@ where
     state: State<C, C::Future>,
     // Taken when it is sent.
     call: Option<Req>,
+    // Set once it has to wait.
+    until: Option<Instant>,
     // Held until the answer is there: a connection that was retired meanwhile is released with
     // the last call on it.
     leased: Option<Leased<C>>,
@@ -32,8 +35,8 @@ where
 #[pin_project(project = StateProj)]
 enum State<C, F> {
     Waiting(BoxFuture<Result<Leased<C>, Failure>>),
-    // With the end of the connection, once its readiness is waited for.
-    Readying(Option<BoxFuture<()>>),
+    // With the end of the connection, once its readiness is waited for, or of the patience.
+    Readying(Option<BoxFuture<bool>>),
     Calling(#[pin] F),
 }
 
@@ -45,16 +48,26 @@ where
 {
     pub(super) fn new(call: Req, owner: Arc<Owner<C>>) -> Self {
         let leased = owner.shared.connection();
+        let mut until = None;
         let state = match leased {
             Some(_) => State::Readying(None),
-            None => State::Waiting(Box::pin(Arc::clone(&owner.shared).wait())),
+            None => State::waiting(&owner, &mut until),
         };
         Self {
             state,
             call: Some(call),
+            until,
             leased,
             owner,
         }
+    }
+}
+
+impl<C: Clone + Send + 'static, F> State<C, F> {
+    fn waiting(owner: &Owner<C>, until: &mut Option<Instant>) -> Self {
+        let shared = &owner.shared;
+        let until = *until.get_or_insert_with(|| shared.patience());
+        Self::Waiting(Box::pin(Arc::clone(shared).wait(until)))
     }
 }
 
@@ -64,6 +77,7 @@ where
     C::Error: Into<BoxError>,
 {
     type Output = Result<C::Response, Failure>;
+
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
@@ -78,18 +92,26 @@ where
                 StateProj::Waiting(_) => {}
                 StateProj::Readying(retired) => {
                     let readied = connection.poll_ready(cx);
+                    let mut is_too_slow = false;
                     if readied.is_pending() && !lease.is_retired() {
                         let retired = retired.get_or_insert_with(|| {
-                            Box::pin(Arc::clone(shared).retired(Arc::clone(lease)))
+                            let until = *this.until.get_or_insert_with(|| shared.patience());
+                            Box::pin(Arc::clone(shared).retired(Arc::clone(lease), until))
                         });
-                        ready!(retired.as_mut().poll(cx));
+                        is_too_slow = !ready!(retired.as_mut().poll(cx));
                     }
                     match readied {
+                        _ if is_too_slow => {
+                            let failure = Failure::timeout("the connection was not ready in time")
+                                .with_delivery(Delivery::NotSent);
+                            shared.retire(lease, &failure);
+                            return Poll::Ready(Err(failure));
+                        }
                         // Not sent yet, and there is a better connection to be had.
                         _ if lease.is_retired() => {
                             *this.leased = None;
-                            let connection = Box::pin(Arc::clone(shared).wait());
-                            this.state.set(State::Waiting(connection));
+                            let state = State::waiting(this.owner, this.until);
+                            this.state.set(state);
                         }
                         Poll::Ready(Ok(())) => {
                             let call = this.call.take().expect("a call is sent once");
@@ -98,7 +120,7 @@ where
                         }
                         Poll::Ready(Err(error)) => {
                             // Whatever it was: the call never left.
-                            let failure = Failure::from_any(error).with_delivery(Delivery::NotSent);
+                            let failure = dial::failure(Failure::from_any(error));
                             shared.retire(lease, &failure);
                             return Poll::Ready(Err(failure));
                         }
@@ -108,9 +130,7 @@ where
                 StateProj::Calling(answer) => {
                     let outcome = ready!(answer.poll(cx)).map_err(Failure::from_any);
                     match &outcome {
-                        Err(failure) if failure.class().needs_new_connection() => {
-                            shared.retire(lease, failure);
-                        }
+                        Err(failure) if is_lost(failure) => shared.retire(lease, failure),
                         _ => lease.answer(),
                     }
                     return Poll::Ready(outcome);
@@ -118,6 +138,13 @@ where
             }
         }
     }
+}
+
+/// Whether the connection is of no more use. One that brought an answer is, whatever that says; but
+/// for the answer that there is no such session.
+fn is_lost(failure: &Failure) -> bool {
+    let is_answer = failure.has_result() || failure.rpc_error().is_some();
+    failure.class().needs_new_connection() && (!is_answer || failure.class() == Class::SessionLost)
 }
 
 impl<C, Req> fmt::Debug for ResponseFuture<C, Req>

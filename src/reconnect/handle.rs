@@ -17,7 +17,8 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
     ///
     /// What a call would get: [`Fatal`](crate::Class::Fatal) when the first dial fails.
     pub async fn connect(&self) -> Result<(), Failure> {
-        Arc::clone(&self.shared).wait().await.map(drop)
+        let until = self.shared.patience();
+        Arc::clone(&self.shared).wait(until).await.map(drop)
     }
 
     /// Ends it for good and at once: a dial in progress, every call that waits for a connection,
@@ -35,7 +36,7 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
     /// Whether there is a connection now, as far as anybody noticed.
     #[must_use]
     pub fn is_connected(&self) -> bool {
-        self.shared.connection().is_some()
+        self.shared.is_connected()
     }
 }
 

@@ -1,5 +1,5 @@
 use super::{Reconnect, ReconnectBuilder, dial::Dial, settings::Settings};
-use crate::failure::BoxError;
+use crate::failure::{BoxError, Failure};
 use tower::{Layer, Service};
 
 /// Wraps connectors in [`Reconnect`].
@@ -31,11 +31,13 @@ impl<T> ReconnectLayer<T> {
         Self { target, settings }
     }
 
-    /// Wraps a connector, and each connection that it makes.
+    /// Wraps a connector, and each connection that it makes, and names each error that it makes
+    /// instead.
     pub(crate) fn connect<M, C>(
         &self,
         connector: M,
         wrap: impl Fn(M::Response) -> C + Send + Sync + 'static,
+        name: impl Fn(BoxError) -> Failure + Send + Sync + 'static,
     ) -> Reconnect<C>
     where
         M: Service<T> + Clone + Send + 'static,
@@ -44,7 +46,7 @@ impl<T> ReconnectLayer<T> {
         T: Clone + Send + 'static,
         C: Clone + Send + 'static,
     {
-        let dial = Dial::new(connector, self.target.clone(), wrap);
+        let dial = Dial::new(connector, self.target.clone(), wrap, name);
         Reconnect::new(dial, self.settings.clone())
     }
 }
@@ -60,6 +62,6 @@ where
     type Service = Reconnect<M::Response>;
 
     fn layer(&self, connector: M) -> Self::Service {
-        self.connect(connector, |connection| connection)
+        self.connect(connector, |connection| connection, Failure::from)
     }
 }

@@ -3,7 +3,7 @@
 //! Wraps a connector, which is a service that makes services (tower's
 //! [`MakeService`](tower::MakeService)): a dial that gives a connection. A failure of a class that
 //! [needs a new connection](crate::Class::needs_new_connection) retires the connection it came
-//! from; the failed call's own error goes up, for repeating it is
+//! from, unless it was an answer of the server's; the failed call's own error goes up, for repeating it is
 //! [`retry`](crate::retry)'s business alone.
 //!
 //! | Event | What happens |
@@ -12,11 +12,12 @@
 //! | a call fails as `Connection`, `Timeout` or `SessionLost` | its connection is retired: new calls get a new one |
 //! | calls still running on a retired connection | are left alone; it is released when the last is gone |
 //! | calls that wait for a retired connection to be ready | go to the new one: they were not sent |
+//! | a connection that does not become ready in time | is retired |
 //! | a late failure of a connection that was retired before | changes nothing |
 //! | a waiting call is dropped | strands nobody |
 //! | a dial fails, is too slow, or panics | the next one waits: full-jitter backoff; no dial once nobody waits |
 //! | the very first dial fails | [`Fatal`](crate::Class::Fatal), for good ([`retry_first_dial`](ReconnectBuilder::retry_first_dial) for less) |
-//! | a dial fails for want of credentials, a common protocol, or the file to start or connect to (`io` *not found*, *permission denied*) | that failure, for good: no dial would change it |
+//! | a dial fails with a failure of a class that waiting does not help (credentials, settings, a binary that is not there) | that failure, for good: no dial would change it. An error that nobody named is a `Connection` failure |
 //! | [`shutdown`](ReconnectHandle::shutdown), or the last clone is dropped | a dial in progress ends at once; waiting calls fail; no connection comes back |
 //!
 //! A new dial after a good connection starts at once. One is good once a call was answered on it,
@@ -31,15 +32,17 @@
 //! | Setting | Default | Set by |
 //! |---|---|---|
 //! | longest dial | 10 s | [`dial_timeout`](ReconnectBuilder::dial_timeout) |
-//! | longest that a call waits for a connection | 30 s | [`patience`](ReconnectBuilder::patience) |
+//! | longest that a call waits for a connection, and for that to be ready | 30 s | [`patience`](ReconnectBuilder::patience) |
 //! | waits between dials | 1 s, doubled up to 30 s, full jitter, at least 10 ms | [`backoff`](ReconnectBuilder::backoff), [`jitter`](ReconnectBuilder::jitter) |
 //! | how long makes a connection good, unless it answered | 30 s | [`good_after`](ReconnectBuilder::good_after) |
 //!
 //! # When to use it
 //!
 //! Between [`classify`](crate::classify) and the connections, and outside their timeout, which it
-//! has to see. A connection's errors are read as [`Failure::from`](crate::Failure) reads them: one
-//! whose errors say more to a rule than to their type is to be classified by its connector.
+//! has to see. A connection's errors are read as [`Failure::from`](crate::Failure) reads them: where
+//! they say more to a rule than to their type, have the connector wrap each connection in `Classify`
+//! as well, as [`ResilienceLayer::connect`](crate::ResilienceLayer::connect) does. A connector knows
+//! best what its own failures mean, and says so with a [`Failure`](crate::Failure).
 //!
 //! # Example
 //!

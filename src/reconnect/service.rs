@@ -9,9 +9,9 @@ use tower::Service;
 
 /// One connection for all clones, made anew when it is lost.
 ///
-/// It is always ready, unless it has ended for good: each call waits for the connection, and for
-/// the connection's readiness, in its own future, so that a deadline outside covers both. See the
-/// [module page](super).
+/// It is always ready: each call waits for the connection, and for the connection's readiness, in
+/// its own future, so that a deadline outside covers both, and a log outside sees what becomes of
+/// it. See the [module page](super).
 pub struct Reconnect<C: Clone + Send + 'static> {
     owner: Arc<Owner<C>>,
 }
@@ -53,13 +53,12 @@ where
     type Response = C::Response;
     type Error = Failure;
     type Future = ResponseFuture<C, Req>;
+
     #[inline]
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        match self.owner.shared.end() {
-            Some(end) => Poll::Ready(Err(end)),
-            None => Poll::Ready(Ok(())),
-        }
+        Poll::Ready(Ok(()))
     }
+
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         ResponseFuture::new(call, Arc::clone(&self.owner))

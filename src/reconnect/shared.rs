@@ -1,15 +1,21 @@
-use super::{
-    dial::{self, Dial},
-    lease::Lease,
-    settings::Settings,
-    state::{Phase, State},
-};
+use super::{dial::Dial, lease::Lease, settings::Settings, state::State};
 use crate::failure::{Class, Delivery, Failure};
 use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
 };
-use tokio::{sync::watch, time};
+use tokio::{
+    sync::watch,
+    time::{self, Instant},
+};
+
+/// Connects have no floor of a server's: this keeps the shortest draw from being none.
+const SHORTEST_WAIT: Duration = Duration::from_millis(10);
+
+/// Stands for a patience that has no end.
+const A_LIFETIME: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 
 /// What all clones share.
 pub(super) struct Shared<C> {
@@ -18,6 +24,7 @@ pub(super) struct Shared<C> {
     state: Mutex<State<C>>,
     // Every change of the phase; who subscribes, waits.
     changes: watch::Sender<()>,
+    closed: watch::Sender<bool>,
 }
 
 impl<C: Clone + Send + 'static> Shared<C> {
@@ -27,6 +34,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
             dial,
             settings,
             changes: watch::Sender::new(()),
+            closed: watch::Sender::new(false),
         }
     }
 
@@ -34,22 +42,29 @@ impl<C: Clone + Send + 'static> Shared<C> {
         self.state().connection()
     }
 
-    pub(super) fn end(&self) -> Option<Failure> {
-        self.state().end()
+    pub(super) fn is_connected(&self) -> bool {
+        self.state().is_connected()
     }
 
     pub(super) fn generation(&self) -> u64 {
         self.state().generation()
     }
 
+    /// Until when a call that begins to wait now does so.
+    pub(super) fn patience(&self) -> Instant {
+        let now = Instant::now();
+        now.checked_add(self.settings.patience)
+            .unwrap_or_else(|| now + A_LIFETIME)
+    }
+
     /// Waits for a connection, and sees to it that somebody dials.
-    pub(super) async fn wait(self: Arc<Self>) -> Result<(C, Arc<Lease>), Failure> {
+    pub(super) async fn wait(self: Arc<Self>, until: Instant) -> Result<(C, Arc<Lease>), Failure> {
         // Subscribed before the first look, so that no change falls between the two, and so that
         // the dialling task knows of this call.
         let mut changes = self.changes.subscribe();
         let connected = async {
             loop {
-                {
+                let is_ours_to_dial = {
                     let mut state = self.state();
                     if let Some(end) = state.end() {
                         return Err(end);
@@ -57,23 +72,29 @@ impl<C: Clone + Send + 'static> Shared<C> {
                     if let Some(found) = state.connection() {
                         return Ok(found);
                     }
-                    self.dial_if_idle(&mut state);
+                    state.begin_dialing()
+                };
+                if is_ours_to_dial {
+                    // Outside the lock, and with the guard made first: where there is no runtime
+                    // to spawn on, or it is ending, the next call has to dial.
+                    let dialing = Dialing(Arc::clone(&self));
+                    tokio::spawn(dialing.run());
                 }
                 if changes.changed().await.is_err() {
                     return Err(Failure::cancelled("the connection was dropped"));
                 }
             }
         };
-        match time::timeout(self.settings.patience, connected).await {
-            Ok(outcome) => outcome,
-            Err(_) => Err(self.in_vain()),
-        }
+        time::timeout_at(until, connected)
+            .await
+            .unwrap_or_else(|_| Err(self.in_vain()))
     }
 
-    /// Waits until a connection is retired.
-    pub(super) async fn retired(self: Arc<Self>, lease: Arc<Lease>) {
+    /// Waits until a connection is retired, and says whether that came in time.
+    pub(super) async fn retired(self: Arc<Self>, lease: Arc<Lease>, until: Instant) -> bool {
         let mut changes = self.changes.subscribe();
-        while !lease.is_retired() && changes.changed().await.is_ok() {}
+        let retired = async { while !lease.is_retired() && changes.changed().await.is_ok() {} };
+        time::timeout_at(until, retired).await.is_ok()
     }
 
     /// A call failed in a way that its connection does not outlive.
@@ -95,47 +116,48 @@ impl<C: Clone + Send + 'static> Shared<C> {
     /// Ends it for good: a dial in progress, every wait, and the connection.
     pub(super) fn close(&self) {
         let was = self.state().close();
-        if let Phase::Dialing(task) = &was {
-            task.abort();
-        }
+        self.closed.send_replace(true);
         self.changes.send_replace(());
         drop(was);
     }
 
-    fn dial_if_idle(self: &Arc<Self>, state: &mut State<C>) {
-        if matches!(state.phase, Phase::Idle) {
-            let task = tokio::spawn(Arc::clone(self).dial_until_connected());
-            state.phase = Phase::Dialing(task.abort_handle());
-        }
+    async fn closed(&self) {
+        // The sender is in our hands, and cannot be gone.
+        let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
     }
 
     /// Dials, with waits, as long as somebody waits for it.
-    async fn dial_until_connected(self: Arc<Self>) {
-        let mut unfinished = Unfinished(Some(&self));
+    async fn dial_until_connected(&self) {
         loop {
-            let not_before = self.state().not_before();
-            time::sleep_until(not_before).await;
+            self.wait_out_setback().await;
             if self.is_unwanted() {
-                break;
+                return;
             }
-            let dialled = time::timeout(self.settings.dial_timeout, self.dial.start()).await;
-            let failure = match dialled {
+            let failure = match time::timeout(self.settings.dial_timeout, self.dial.start()).await {
                 Ok(Ok(connection)) => {
                     let unwanted = self.state().connected(connection);
                     self.changes.send_replace(());
                     drop(unwanted);
-                    break;
+                    return;
                 }
-                Ok(Err(error)) => dial::failure(error),
+                Ok(Err(failure)) => failure,
                 Err(elapsed) => Failure::timeout("the tool server did not accept in time")
                     .because(elapsed)
                     .with_delivery(Delivery::NotSent),
             };
             if !self.dial_failed(failure) {
-                break;
+                return;
             }
         }
-        unfinished.0 = None;
+    }
+
+    async fn wait_out_setback(&self) {
+        let setback = self.state().setback();
+        if let Some((since, ceiling)) = setback {
+            // Drawn outside the lock: it may be somebody else's code.
+            let wait = self.settings.jitter.draw(ceiling).max(SHORTEST_WAIT);
+            time::sleep(wait.saturating_sub(since.elapsed())).await;
+        }
     }
 
     /// Says whether to dial again.
@@ -176,15 +198,26 @@ impl<C: Clone + Send + 'static> Shared<C> {
     }
 }
 
-/// Where the dialling task is dropped before its end, by a panic or with its runtime, the calls
+/// The one who dials. Where it is dropped before its end, by a panic or with its runtime, the calls
 /// that wait must not wait for it: they look again, and start another.
-struct Unfinished<'a, C: Clone + Send + 'static>(Option<&'a Shared<C>>);
+struct Dialing<C: Clone + Send + 'static>(Arc<Shared<C>>);
 
-impl<C: Clone + Send + 'static> Drop for Unfinished<'_, C> {
+impl<C: Clone + Send + 'static> Dialing<C> {
+    async fn run(self) {
+        // The end first: it wins over a dial that is done at the same time.
+        tokio::select! {
+            biased;
+            () = self.0.closed() => {}
+            () = self.0.dial_until_connected() => {}
+        }
+    }
+}
+
+impl<C: Clone + Send + 'static> Drop for Dialing<C> {
     fn drop(&mut self) {
-        let Some(shared) = self.0 else { return };
+        let shared = &self.0;
         let mut state = shared.state();
-        if std::thread::panicking() {
+        if thread::panicking() {
             let failure = Failure::new(Class::Connection, "the connector panicked")
                 .with_delivery(Delivery::NotSent);
             state.dial_failed(failure, &shared.settings);

@@ -6,15 +6,12 @@ use crate::{
     failure::{Class, Delivery, Failure},
 };
 use std::{mem, sync::Arc, time::Duration};
-use tokio::{task::AbortHandle, time::Instant};
-
-/// Connects have no floor of a server's: this keeps the shortest draw from being none.
-const SHORTEST_WAIT: Duration = Duration::from_millis(10);
+use tokio::time::Instant;
 
 // Idle -> Dialing -> Connected -> Idle, until it is Down or Closed.
 pub(super) enum Phase<C> {
     Idle,
-    Dialing(AbortHandle),
+    Dialing,
     Connected { connection: C, lease: Arc<Lease> },
     // For good: no dial would end better.
     Down(Failure),
@@ -25,7 +22,8 @@ pub(super) struct State<C> {
     pub(super) phase: Phase<C>,
     generation: u64,
     ceilings: Ceilings,
-    not_before: Instant,
+    // When it last went wrong, and the ceiling of the wait after that.
+    setback: Option<(Instant, Duration)>,
     last_failure: Option<Failure>,
 }
 
@@ -35,7 +33,7 @@ impl<C: Clone> State<C> {
             phase: Phase::Idle,
             generation: 0,
             ceilings: settings.backoff.ceilings(),
-            not_before: Instant::now(),
+            setback: None,
             last_failure: None,
         }
     }
@@ -61,9 +59,22 @@ impl<C: Clone> State<C> {
         self.generation
     }
 
-    /// When the next dial may begin.
-    pub(super) fn not_before(&self) -> Instant {
-        self.not_before
+    pub(super) fn is_connected(&self) -> bool {
+        matches!(self.phase, Phase::Connected { .. })
+    }
+
+    /// From when on the next dial has to wait, and how long at most.
+    pub(super) fn setback(&self) -> Option<(Instant, Duration)> {
+        self.setback
+    }
+
+    /// Says whether it was idle, and so whether it is now for the caller to dial.
+    pub(super) fn begin_dialing(&mut self) -> bool {
+        let is_idle = matches!(self.phase, Phase::Idle);
+        if is_idle {
+            self.phase = Phase::Dialing;
+        }
+        is_idle
     }
 
     /// What the last dial failed of, for a call that waited in vain.
@@ -73,7 +84,7 @@ impl<C: Clone> State<C> {
 
     /// A dial succeeded. Gives the connection back if nobody wants it any more.
     pub(super) fn connected(&mut self, connection: C) -> Result<(), C> {
-        if !matches!(self.phase, Phase::Dialing(_)) {
+        if !matches!(self.phase, Phase::Dialing) {
             return Err(connection);
         }
         self.generation += 1;
@@ -85,7 +96,7 @@ impl<C: Clone> State<C> {
 
     /// A dial failed. Says whether another may be made.
     pub(super) fn dial_failed(&mut self, failure: Failure, settings: &Settings) -> bool {
-        if !matches!(self.phase, Phase::Dialing(_)) {
+        if !matches!(self.phase, Phase::Dialing) {
             return false;
         }
         let is_first = self.generation == 0 && settings.first_dial_is_fatal;
@@ -101,13 +112,13 @@ impl<C: Clone> State<C> {
             return false;
         }
         self.last_failure = Some(failure);
-        self.back_off(settings);
+        self.back_off();
         true
     }
 
     /// Nobody dials any more; the next call may start anew.
     pub(super) fn stop_dialing(&mut self) {
-        if matches!(self.phase, Phase::Dialing(_)) {
+        if matches!(self.phase, Phase::Dialing) {
             self.phase = Phase::Idle;
         }
     }
@@ -122,9 +133,9 @@ impl<C: Clone> State<C> {
         let is_good = lease.has_answered() || lease.since.elapsed() >= settings.good_after;
         if is_good {
             self.ceilings = settings.backoff.ceilings();
-            self.not_before = Instant::now();
+            self.setback = None;
         } else {
-            self.back_off(settings);
+            self.back_off();
         }
         lease.retire();
         match mem::replace(&mut self.phase, Phase::Idle) {
@@ -135,13 +146,15 @@ impl<C: Clone> State<C> {
 
     /// Ends it for good. Gives what is to be dropped.
     pub(super) fn close(&mut self) -> Phase<C> {
+        if let Phase::Connected { lease, .. } = &self.phase {
+            lease.retire();
+        }
         mem::replace(&mut self.phase, Phase::Closed)
     }
 
-    fn back_off(&mut self, settings: &Settings) {
+    fn back_off(&mut self) {
         let ceiling = self.ceilings.next().unwrap_or_default();
-        let wait = settings.jitter.draw(ceiling).max(SHORTEST_WAIT);
-        self.not_before = Instant::now() + wait;
+        self.setback = Some((Instant::now(), ceiling));
     }
 }
 

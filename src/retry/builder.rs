@@ -123,8 +123,9 @@ impl RetryBuilder {
     }
 
     /// Takes nobody's word but yours, as one does with a server that one does not trust: neither
-    /// the hints of its tools nor its `retryable: true`. Then only
-    /// [`repeat_ok`](Self::repeat_ok) lets a call run twice that may have run.
+    /// the hints of its tools, nor its `retryable: true`, nor that it refused a call before it ran.
+    /// Then a call is repeated that was never sent, or of which [`repeat_ok`](Self::repeat_ok) says
+    /// so. How long it asks to wait is still heard.
     pub fn distrust_server(mut self) -> Self {
         self.policy.trusts_server = false;
         self
@@ -133,7 +134,8 @@ impl RetryBuilder {
     /// The user's own word on a tool, by its name: `Some(true)`, it may run twice; `Some(false)`,
     /// it may not, whatever its hints say; `None`, as the hints say.
     ///
-    /// A repeat of a call that did not run is nobody's second run, and needs no word.
+    /// A repeat of a call that did not run is nobody's second run, and needs no word. Resources and
+    /// prompts are not asked about. A panic in it is the caller's.
     pub fn repeat_ok(
         mut self,
         word: impl Fn(&str) -> Option<bool> + Send + Sync + 'static,

@@ -1,7 +1,7 @@
 //! Whether a failed call is made again, and after which wait. Decides, and does nothing.
 
 use super::policy::{Policy, Word};
-use crate::failure::{Failure, Repeats, Stopped};
+use crate::failure::{Delivery, Failure, Repeats, Stopped};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +23,15 @@ pub(super) fn verdict(failure: &Failure, word: Word) -> Verdict {
         Repeats::OnRequest if failure.retryable() != Some(true) => return Verdict::Final,
         Repeats::OnRequest | Repeats::ByDelivery => {}
     }
-    let did_not_run = failure.delivery().did_not_run();
+    let did_not_run = match word {
+        // That it refused the call is only what the server says.
+        Word::ServerIsNotTrusted => failure.delivery() == Delivery::NotSent,
+        _ => failure.delivery().did_not_run(),
+    };
     let may_run_twice = match word {
         Word::MayRunTwice => true,
         Word::Unsaid => failure.retryable() == Some(true),
-        Word::NeverTwice => false,
+        Word::NeverTwice | Word::ServerIsNotTrusted => false,
     };
     if did_not_run || may_run_twice {
         Verdict::Repeat
@@ -70,13 +74,13 @@ pub(super) fn wait(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::{Class, Delivery};
+    use crate::failure::Class;
 
     #[test]
     fn only_a_call_that_did_not_run_or_may_run_twice_passes_the_gate() {
         use Delivery::{Executed, NotSent, Refused, Unknown};
         use Verdict::{Final, MayHaveRun, Repeat};
-        use Word::{MayRunTwice, NeverTwice, Unsaid};
+        use Word::{MayRunTwice, NeverTwice, ServerIsNotTrusted, Unsaid};
         let cases = [
             (Class::Connection, NotSent, Unsaid, None, Repeat),
             (Class::Connection, NotSent, NeverTwice, None, Repeat),
@@ -94,6 +98,14 @@ mod tests {
             (Class::SessionLost, Refused, Unsaid, None, Repeat),
             (Class::RateLimited, Refused, Unsaid, None, Repeat),
             (Class::RateLimited, Refused, MayRunTwice, Some(false), Final),
+            (
+                Class::RateLimited,
+                Refused,
+                ServerIsNotTrusted,
+                Some(true),
+                MayHaveRun,
+            ),
+            (Class::Connection, NotSent, ServerIsNotTrusted, None, Repeat),
             (Class::Upstream, Executed, Unsaid, None, MayHaveRun),
             (Class::Upstream, Executed, Unsaid, Some(true), Repeat),
             (Class::Upstream, Executed, MayRunTwice, None, Repeat),

@@ -57,6 +57,7 @@ where
     Req: ToolCall + Clone,
 {
     type Output = Result<S::Response, Failure>;
+
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();

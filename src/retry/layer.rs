@@ -1,5 +1,5 @@
 use super::{Retry, RetryBuilder, policy::Policy};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tower::Layer;
 
 /// Wraps services in [`Retry`].
@@ -27,6 +27,12 @@ impl RetryLayer {
     /// Repeats with other settings.
     pub fn builder() -> RetryBuilder {
         RetryBuilder::new()
+    }
+
+    /// The longest that a call may take in all, if that has a limit.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.policy.deadline
     }
 
     pub(super) fn with_policy(policy: Policy) -> Self {

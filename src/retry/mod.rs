@@ -8,11 +8,15 @@
 //! | The failure | Repeated |
 //! |---|---|
 //! | says `retryable: false`, or was given up before | never |
-//! | says `retryable: true`, or carries a code that the server documents as one to repeat | yes |
-//! | of a class that waiting does not help ([table](crate::failure)) | never |
-//! | and did not run ([`Delivery::NotSent`], [`Delivery::Refused`]) | yes |
-//! | and may have run, but the tool is read-only or idempotent, or [`repeat_ok`] says so | yes |
-//! | and may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
+//! | of a class that waiting does not help ([table](crate::failure)), whatever else it says | never |
+//! | did not run ([`Delivery::NotSent`], [`Delivery::Refused`]) | yes |
+//! | may have run, and [`repeat_ok`] says `false` of the tool | no, as below |
+//! | may have run, but the tool is read-only or idempotent, or [`repeat_ok`] says `true` | yes |
+//! | may have run, but says `retryable: true`, or has a code that the server documents as one to repeat | yes |
+//! | may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
+//!
+//! A [`Tool`](crate::Class::Tool) failure is of those that waiting does not help, unless it says
+//! `retryable: true`. A session that the server lost is waited for once in a call.
 //!
 //! # The wait
 //!

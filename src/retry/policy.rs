@@ -1,7 +1,7 @@
 use super::budget::SharedBudget;
 use crate::{
     backoff::{Backoff, Jitter},
-    call::ToolCall,
+    call::{Method, ToolCall},
 };
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -22,11 +22,10 @@ impl Policy {
     /// Whether a call may run twice, as far as anybody said.
     #[inline]
     pub(super) fn word_on(&self, call: &impl ToolCall) -> Word {
-        let users = self.repeat_ok.0.as_ref().and_then(|ask| ask(call.name()));
-        match users {
+        match self.repeat_ok.ask(call) {
             Some(true) => Word::MayRunTwice,
             Some(false) => Word::NeverTwice,
-            None if !self.trusts_server => Word::NeverTwice,
+            None if !self.trusts_server => Word::ServerIsNotTrusted,
             None if call.hints().may_repeat() => Word::MayRunTwice,
             None => Word::Unsaid,
         }
@@ -39,6 +38,8 @@ pub(super) enum Word {
     MayRunTwice,
     Unsaid,
     NeverTwice,
+    /// Nothing, and what the server says does not count.
+    ServerIsNotTrusted,
 }
 
 /// Where the waits of one call come from.
@@ -73,6 +74,15 @@ impl fmt::Debug for Waits {
 /// The user's own word on tools, by name.
 #[derive(Clone, Default)]
 pub(super) struct RepeatOk(pub(super) Option<Arc<AskUser>>);
+
+impl RepeatOk {
+    /// Tools only: a prompt or a resource may have a tool's name.
+    #[inline]
+    fn ask(&self, call: &impl ToolCall) -> Option<bool> {
+        let ask = self.0.as_ref()?;
+        (call.method() == Method::CallTool).then(|| ask(call.name()))?
+    }
+}
 
 pub(super) type AskUser = dyn Fn(&str) -> Option<bool> + Send + Sync;
 

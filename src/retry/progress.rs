@@ -3,7 +3,7 @@ use super::{
     policy::{OwnWaits, Policy, Word},
 };
 use crate::{
-    failure::{Failure, Stopped},
+    failure::{Class, Failure, Stopped},
     ledger::{self, Retried},
 };
 use std::{
@@ -23,6 +23,8 @@ pub(super) struct Progress<S, Req> {
     // When it was first waited for, or failed: a call that answers at once needs no clock.
     begun: Option<Instant>,
     attempt: u32,
+    // One new session is the protocol's business; a server that loses each is another matter.
+    lost_its_session: bool,
     // Most calls never wait, and are the smaller for it.
     waiting: Option<Box<Waiting>>,
 }
@@ -43,6 +45,7 @@ impl<S, Req> Progress<S, Req> {
             again,
             begun: None,
             attempt: 1,
+            lost_its_session: false,
             waiting: None,
         }
     }
@@ -61,6 +64,7 @@ impl<S, Req> Progress<S, Req> {
         self.deadline()
             .is_some_and(|deadline| deadline <= Instant::now())
     }
+
     #[inline]
     pub(super) fn succeed(&self) {
         if let Some(budget) = &self.policy.budget {
@@ -77,9 +81,11 @@ impl<S, Req> Progress<S, Req> {
             Verdict::Final => return Err(None),
             Verdict::MayHaveRun => return Err(Some(Stopped::MayHaveRun)),
         }
-        if self.again.is_none() {
+        let is_session_loss = failure.class() == Class::SessionLost;
+        if self.again.is_none() || (is_session_loss && self.lost_its_session) {
             return Err(Some(Stopped::Attempts));
         }
+        self.lost_its_session |= is_session_loss;
         let waiting = self.waiting.get_or_insert_with(|| {
             Box::new(Waiting {
                 source: self.policy.waits.start(),

@@ -27,10 +27,12 @@ where
     type Response = S::Response;
     type Error = Failure;
     type Future = ResponseFuture<S, Req>;
+
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         self.inner.poll_ready(cx).map_err(Failure::from_any)
     }
+
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         let word = self.policy.word_on(&call);

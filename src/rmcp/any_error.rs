@@ -6,6 +6,10 @@ use std::fmt;
 /// Any error, for a handler that uses `?`: a [`Failure`](crate::Failure) keeps its class, any
 /// other error is what [`classify`](crate::classify) makes of it, which mostly is a crash.
 ///
+/// In a task that the handler spawned it cannot be kept: it is logged there, at ERROR with an id, and
+/// the call that returns it is a crash that names the id. Hand the error itself out of the task, and
+/// make it an `AnyError` in the handler.
+///
 /// Like every such type it is no [`Error`](std::error::Error) itself.
 pub struct AnyError(pub(super) BoxError);
 

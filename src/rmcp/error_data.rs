@@ -1,7 +1,7 @@
 //! From a failure to the error that rmcp sends.
 
 use super::thrown;
-use crate::failure::{BoxError, Class, Failure, RpcError};
+use crate::failure::{BoxError, Class, Failure};
 use ::rmcp::{
     ErrorData,
     handler::server::tool::IntoCallToolResult,
@@ -10,7 +10,7 @@ use ::rmcp::{
 
 /// In a handler that [`Resilient`](super::Resilient) wraps, the failure itself gets out, with its
 /// class and its sources. Anywhere else it becomes a JSON-RPC error: its own if it has one, else
-/// `-32603` with its message, and of a crash nothing but that.
+/// `-32603` with its message, and of a crash nothing but an id, under which the log has it.
 impl From<Failure> for ErrorData {
     fn from(failure: Failure) -> Self {
         throw(failure.into())
@@ -27,7 +27,7 @@ impl IntoCallToolResult for Failure {
 pub(super) fn throw(error: BoxError) -> ErrorData {
     let meanwhile = match error.downcast_ref::<Failure>() {
         Some(failure) => answer(failure),
-        None => answer(&Failure::new(Class::Crash, "")),
+        None => thrown::crash(),
     };
     thrown::keep(error, meanwhile)
 }
@@ -38,9 +38,8 @@ pub(super) fn answer(failure: &Failure) -> ErrorData {
         let message = error.message.clone();
         return ErrorData::new(ErrorCode(error.code), message, error.data.clone());
     }
-    let message = match failure.class() {
-        Class::Crash => "internal error".to_owned(),
-        _ => failure.to_string(),
-    };
-    ErrorData::new(ErrorCode(RpcError::INTERNAL_ERROR), message, None)
+    match failure.class() {
+        Class::Crash => thrown::crash(),
+        _ => ErrorData::internal_error(failure.to_string(), None),
+    }
 }

@@ -59,9 +59,8 @@ where
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        let tool = self.handler.get_tool(&request.name);
         let request = ServerRequest::Tool(request);
-        match self.dispatch(request, tool.as_ref(), context).await? {
+        match self.dispatch(request, context).await? {
             ServerAnswer::Tool(response) => Ok(response),
             _ => Err(wrong_kind()),
         }
@@ -73,7 +72,7 @@ where
         context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let request = ServerRequest::Resource(request);
-        match self.dispatch(request, None, context).await? {
+        match self.dispatch(request, context).await? {
             ServerAnswer::Resource(response) => Ok(response),
             _ => Err(wrong_kind()),
         }
@@ -85,7 +84,7 @@ where
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
         let request = ServerRequest::Prompt(request);
-        match self.dispatch(request, None, context).await? {
+        match self.dispatch(request, context).await? {
             ServerAnswer::Prompt(response) => Ok(response),
             _ => Err(wrong_kind()),
         }

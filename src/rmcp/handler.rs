@@ -1,5 +1,8 @@
-use super::{Attempt, ServerAnswer, ServerCall, ServerRequest, thrown};
-use crate::failure::BoxError;
+use super::{Attempt, ServerAnswer, ServerCall, ServerRequest, running::Running, thrown};
+use crate::{
+    call::ToolCall,
+    failure::{BoxError, Delivery, Failure, Stopped},
+};
 use ::rmcp::ServerHandler;
 use std::{
     fmt,
@@ -12,14 +15,16 @@ use tower::Service;
 /// A handler as a service: the innermost of the stack that [`Resilient`](super::Resilient) makes.
 ///
 /// Always ready. Its future runs the handler where it is polled, and spawns nothing: rmcp ties a
-/// request that the handler makes of the client to the task of the call.
+/// request that the handler makes of the client to the task of the call. When the server ends, it
+/// refuses calls that begin, and cuts off those that are not done in time.
 pub struct HandlerService<H> {
     handler: Arc<H>,
+    running: Running,
 }
 
 impl<H> HandlerService<H> {
-    pub(super) fn new(handler: Arc<H>) -> Self {
-        Self { handler }
+    pub(super) fn new(handler: Arc<H>, running: Running) -> Self {
+        Self { handler, running }
     }
 }
 
@@ -33,35 +38,77 @@ impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
     }
 
     fn call(&mut self, call: ServerCall) -> Self::Future {
+        let attempt = call.begin_attempt();
+        // A later attempt belongs to a call that may still end.
+        if attempt == 1 && !self.running.is_serving() {
+            return Box::pin(async { Err(refused().into()) });
+        }
+        let cut_off = cut_off(&call);
         let handler = Arc::clone(&self.handler);
-        Box::pin(thrown::catch(async move {
-            let attempt = Attempt::new(call.begin_attempt());
-            let (request, mut context) = call.into_parts();
-            context.extensions.insert(attempt);
-            // Cancelled with the attempt, however it ends: for what the handler may have spawned.
-            context.ct = context.ct.child_token();
-            let _ended = context.ct.clone().drop_guard();
-            match request {
-                ServerRequest::Tool(params) => {
-                    let answer = handler.call_tool(params, context).await?;
-                    Ok(ServerAnswer::Tool(answer))
-                }
-                ServerRequest::Resource(params) => {
-                    let answer = handler.read_resource(params, context).await?;
-                    Ok(ServerAnswer::Resource(answer))
-                }
-                ServerRequest::Prompt(params) => {
-                    let answer = handler.get_prompt(params, context).await?;
-                    Ok(ServerAnswer::Prompt(answer))
-                }
+        let running = self.running.clone();
+        Box::pin(async move {
+            let answer = thrown::catch(answer(&*handler, call, Attempt::new(attempt)));
+            // The answer first: one that is there is not thrown away.
+            tokio::select! {
+                biased;
+                answer = answer => answer,
+                () = running.cut_off() => Err(cut_off.into()),
             }
-        }))
+        })
     }
+}
+
+async fn answer<H: ServerHandler>(
+    handler: &H,
+    call: ServerCall,
+    attempt: Attempt,
+) -> Result<ServerAnswer, ::rmcp::ErrorData> {
+    let (request, mut context) = call.into_parts();
+    context.extensions.insert(attempt);
+    // Cancelled with the attempt, however it ends: for what the handler may have spawned.
+    context.ct = context.ct.child_token();
+    let _ended = context.ct.clone().drop_guard();
+    match request {
+        ServerRequest::Tool(params) => {
+            let answer = handler.call_tool(params, context).await?;
+            Ok(ServerAnswer::Tool(answer))
+        }
+        ServerRequest::Resource(params) => {
+            let answer = handler.read_resource(params, context).await?;
+            Ok(ServerAnswer::Resource(answer))
+        }
+        ServerRequest::Prompt(params) => {
+            let answer = handler.get_prompt(params, context).await?;
+            Ok(ServerAnswer::Prompt(answer))
+        }
+    }
+}
+
+/// What becomes of a call that begins too late. It may be repeated, but not here.
+fn refused() -> Failure {
+    let mut failure = Failure::unavailable(None)
+        .with_message("the server is shutting down")
+        .with_delivery(Delivery::NotSent);
+    failure.set_stopped(Stopped::NotReady);
+    failure
+}
+
+/// And of one that is not done in time.
+fn cut_off(call: &ServerCall) -> Failure {
+    let mut failure = Failure::unavailable(None)
+        .with_message("the server was shut down before it was done")
+        .with_delivery(Delivery::Unknown);
+    failure.set_stopped(if call.hints().may_repeat() {
+        Stopped::NotReady
+    } else {
+        Stopped::MayHaveRun
+    });
+    failure
 }
 
 impl<H> Clone for HandlerService<H> {
     fn clone(&self) -> Self {
-        Self::new(Arc::clone(&self.handler))
+        Self::new(Arc::clone(&self.handler), self.running.clone())
     }
 }
 

@@ -25,7 +25,7 @@
 //! | The handler | The client gets |
 //! |---|---|
 //! | returns `Err(Failure)`, from a `#[tool]` function or by `?` into [`ErrorData`] | as the [class](crate::failure) says: flagged, or a JSON-RPC error |
-//! | returns `Err(ErrorData)` | that JSON-RPC error, as it is |
+//! | returns `Err(ErrorData)` | that JSON-RPC error, as it is; repeated first, where its `data` asks for that |
 //! | returns a result flagged by itself | that result, as it is |
 //! | returns any other error, through [`AnyError`] | a crash: flagged, its text stays in the log |
 //! | panics | the same (without this wrapper: no answer, ever) |
@@ -51,33 +51,56 @@
 //! carries `inputResponses` or `requestState` may not run twice, whatever its tool: the state may
 //! be used up. A tool that reports progress and is repeated reports it again under the same token.
 //!
+//! # Limits
+//!
+//! Those of the [preset](crate::preset), which a handler did not have before:
+//!
+//! | | Default | Set by |
+//! |---|---|---|
+//! | one attempt | 30 s; what takes longer fails, also if it waits for a person | [`attempt_timeout`](crate::preset::ResilienceBuilder::attempt_timeout) |
+//! | a whole call | 55 s, waits included | [`deadline`](crate::retry::RetryBuilder::deadline) |
+//! | attempts, of what may be repeated | 3 | [`max_attempts`](crate::retry::RetryBuilder::max_attempts) |
+//!
 //! # Over HTTP
 //!
 //! `StreamableHttpService` asks its factory for a handler per session, or per request. Make the
 //! wrapper once and clone it there: its clones share the handler, the budget, the log and the end.
-//! After a fatal failure, [`Resilient::drain`] waits for the answers that are still due.
+//! [`Resilient::run_until`] ends such a server, on a signal or a fatal failure, and has an example;
+//! without it nothing ends, whatever fails.
 //!
 //! # Cancellation
 //!
-//! When the client cancels a request, or leaves, the call is dropped, in an attempt as in a wait,
-//! and its line says `cancelled`. A handler sees that, and the end of an attempt that took too
-//! long, as a future that is dropped; the request's token is cancelled for what it may have
-//! spawned. The handler's future itself runs in rmcp's own task.
+//! When the client cancels a request, the call is dropped, in an attempt as in a wait, and its line
+//! says `cancelled`. A handler sees that, and the end of an attempt that took too long, as a future
+//! that is dropped; the request's token is cancelled for what it may have spawned. The handler's
+//! future itself runs in rmcp's own task.
+//!
+//! A client that only leaves is another matter. Over stdio rmcp gives what runs five seconds, and
+//! drops it then; a session of HTTP outlives its requests, so that a client may fetch the answer
+//! later, and what runs goes on to its end.
+//!
+//! # Panics
+//!
+//! Those of the handler are crashes of their call. So are, as JSON-RPC errors, those of closures and
+//! layers of yours; whatever panics, the client gets an answer. Have them in the log alone by
+//! [`hush_panics`](crate::classify::hush_panics).
 //!
 //! # Not supported
 //!
-//! rmcp's feature `local`, under which a handler's futures may not be `Send`.
+//! rmcp's feature `local`, under which a handler's futures may not be `Send`. And do not import this
+//! module by its name, or with `*`: rmcp's own macros mean the crate of that name.
 //!
 //! [`ErrorData`]: ::rmcp::ErrorData
 
 mod answer;
 mod any_error;
 mod attempt;
+mod dispatch;
 mod error_data;
 mod forward;
 mod handler;
 mod model;
-mod readied;
+mod net;
 mod request;
 mod resilient;
 mod run;
@@ -89,7 +112,7 @@ pub use self::{
     any_error::AnyError,
     attempt::Attempt,
     handler::HandlerService,
-    readied::Readied,
     request::{ServerCall, ServerRequest},
     resilient::{PresetStack, Resilient},
+    run::Shutdown,
 };

@@ -1,21 +1,18 @@
-use super::{
-    HandlerService, Readied, ServerAnswer, ServerCall, ServerRequest, error_data, running::Running,
-};
+use super::{HandlerService, running::Running};
 use crate::{
-    call_log::{CallLog, Sink},
-    failure::{BoxError, Failure},
-    fatal::FatalHandle,
-    preset::{Guarded, ResilienceLayer},
+    call_log::Sink,
+    fatal::{FatalHandle, FatalLayer},
+    preset::{Resilience, ResilienceLayer},
 };
-use ::rmcp::{ErrorData, RoleServer, ServerHandler, model::Tool, service::RequestContext};
-use std::{fmt, future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
-use tower::{Layer, Service, ServiceExt, timeout::Timeout};
+use ::rmcp::ServerHandler;
+use std::{fmt, sync::Arc, time::Duration};
+use tower::Layer;
 
 /// How long the last lines of the log may take.
 const LAST_FLUSH: Duration = Duration::from_secs(1);
 
 /// The preset around a handler.
-pub type PresetStack<H> = CallLog<Readied<Guarded<Timeout<HandlerService<H>>>>>;
+pub type PresetStack<H> = Resilience<HandlerService<H>>;
 
 /// A handler in a stack, and a [`ServerHandler`] itself.
 ///
@@ -24,14 +21,14 @@ pub type PresetStack<H> = CallLog<Readied<Guarded<Timeout<HandlerService<H>>>>>;
 pub struct Resilient<H, S = PresetStack<H>> {
     pub(super) handler: Arc<H>,
     pub(super) stack: S,
-    pub(super) fatal: Option<FatalHandle>,
+    pub(super) fatal: FatalHandle,
+    pub(super) running: Running,
     log: Option<Arc<dyn Sink>>,
-    running: Running,
 }
 
 impl<H: ServerHandler> Resilient<H> {
-    /// Wraps a handler in the [preset](crate::preset) with its defaults: one log line a call on
-    /// stderr.
+    /// Wraps a handler in the [preset](crate::preset) with its [defaults](super#limits): one log
+    /// line a call on stderr, 30 s for an attempt, 55 s and three attempts for a call.
     #[must_use]
     pub fn new(handler: H) -> Self {
         Self::with_preset(handler, &ResilienceLayer::new())
@@ -40,47 +37,64 @@ impl<H: ServerHandler> Resilient<H> {
     /// Wraps a handler in the preset with settings of yours.
     #[must_use]
     pub fn with_preset(handler: H, preset: &ResilienceLayer) -> Self {
-        let handler = Arc::new(handler);
-        let service = HandlerService::new(Arc::clone(&handler));
-        // The log stands outside of the readiness: a call that a shut stack refuses is a call too.
-        let stack = preset
-            .log()
-            .layer(Readied::new(preset.layer_within(service)));
         Self {
-            handler,
-            stack,
-            fatal: Some(preset.fatal_handle()),
-            log: preset.log().sink(),
-            running: Running::default(),
+            log: preset.log_sink(),
+            ..Self::with_layer(handler, preset).ends_with(preset.fatal_handle())
         }
     }
 }
 
 impl<H: ServerHandler, S> Resilient<H, S> {
-    /// Wraps a handler in a stack of your own. A call that finds the stack not ready, or shut,
-    /// never enters it: it is answered with the error, and only a layer outside of the stack
-    /// would see it.
+    /// Wraps a handler in a stack of your own. To serve, the stack has to be `Clone + Send + Sync`:
+    /// box it, if it must be, with tower's `boxed_clone_sync`.
+    ///
+    /// **For a [`ResilienceLayer`], take [`with_preset`](Self::with_preset)**: here nobody knows
+    /// where the log is, so that its last lines are yours to [flush](Sink::flush) before the
+    /// process ends. The first failure of class [`Fatal`](crate::Class::Fatal) that comes out of
+    /// the stack ends the server.
+    ///
+    /// ```
+    /// use mcp_resilience::{
+    ///     classify::ClassifyLayer, is_error::IsErrorLayer, preset::AlwaysReadyLayer,
+    ///     retry::RetryLayer, rmcp::Resilient,
+    /// };
+    /// use tower::ServiceBuilder;
+    ///
+    /// # struct Bookshop;
+    /// # impl rmcp::ServerHandler for Bookshop {}
+    /// let stack = ServiceBuilder::new()
+    ///     .layer(IsErrorLayer::new())
+    ///     .layer(RetryLayer::new())
+    ///     .layer(AlwaysReadyLayer::new())
+    ///     .layer(ClassifyLayer::new())
+    ///     .concurrency_limit(8)
+    ///     .into_inner();
+    /// let server = Resilient::with_layer(Bookshop, &stack);
+    /// # fn serve(_: impl rmcp::ServerHandler) {}
+    /// # serve(server);
+    /// ```
     #[must_use]
     pub fn with_layer<L>(handler: H, layer: &L) -> Self
     where
         L: Layer<HandlerService<H>, Service = S>,
     {
         let handler = Arc::new(handler);
-        let service = HandlerService::new(Arc::clone(&handler));
+        let running = Running::default();
+        let service = HandlerService::new(Arc::clone(&handler), running.clone());
         Self {
             stack: layer.layer(service),
             handler,
-            fatal: None,
+            fatal: FatalLayer::new().handle(),
+            running,
             log: None,
-            running: Running::default(),
         }
     }
 
-    /// Lets [`run`](Self::run) end when this handle's stack is shut; the preset's does so by
-    /// itself.
+    /// Ends the server when this handle's stack is shut, too: for a stack with a
+    /// [`FatalLayer`] that others share. The preset does so by itself.
     #[must_use]
     pub fn ends_with(mut self, fatal: FatalHandle) -> Self {
-        self.fatal = Some(fatal);
+        self.fatal = fatal;
         self
     }
 
@@ -92,68 +106,26 @@ impl<H: ServerHandler, S> Resilient<H, S> {
 
     /// What to wait on for the first fatal failure.
     #[must_use]
-    pub fn fatal_handle(&self) -> Option<&FatalHandle> {
-        self.fatal.as_ref()
+    pub fn fatal_handle(&self) -> &FatalHandle {
+        &self.fatal
     }
 
-    /// Ends the serving of calls: those that run may still end, for at most so long, and are then
-    /// cut off, and answered with the cause. Then waits up to a second for the preset's log to be
-    /// written. For the end of a server; [`run`](Self::run) does it by itself.
+    /// Ends the serving of calls, for good and for all clones. From here on a new call is refused,
+    /// before it runs; those that run may still end, for at most so long, and are then cut off,
+    /// and answered: that they may have run. A handler that blocks its thread is abandoned. Then
+    /// the preset's log has up to a second to be written.
+    ///
+    /// For the end of a server; [`run`](Self::run) and [`run_until`](Self::run_until) do it by
+    /// themselves. It answers, but the answers still have to leave.
     pub async fn drain(&self, at_most: Duration) {
         self.running.end(at_most).await;
-        self.flush();
+        self.flush().await;
     }
 
-    pub(super) fn flush(&self) {
-        if let Some(log) = &self.log {
-            log.flush(LAST_FLUSH);
-        }
-    }
-}
-
-impl<H, S> Resilient<H, S>
-where
-    H: ServerHandler,
-    S: Service<ServerCall, Response = ServerAnswer> + Clone,
-    S::Error: Into<BoxError>,
-{
-    /// Sends a request through the stack, unless the client gives it up.
-    pub(super) async fn dispatch(
-        &self,
-        request: ServerRequest,
-        tool: Option<&Tool>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ServerAnswer, ErrorData> {
-        let _counted = self.running.one_more();
-        let cancellation = context.ct.clone();
-        let call = ServerCall::new(request, tool, context);
-        let mut answer = pin!(self.stack.clone().oneshot(call));
-        let mut cancelled = pin!(cancellation.cancelled());
-        let mut cut_off = pin!(self.running.cut_off());
-        // The answer first: one that is there is not thrown away.
-        let outcome = poll_fn(|cx| match answer.as_mut().poll(cx) {
-            Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
-            Poll::Pending => {
-                let is_cancelled = cancelled.as_mut().poll(cx).is_ready();
-                if is_cancelled || cut_off.as_mut().poll(cx).is_ready() {
-                    return Poll::Ready(None);
-                }
-                Poll::Pending
-            }
-        })
-        .await;
-        match outcome {
-            Some(Ok(answer)) => Ok(answer),
-            Some(Err(error)) => Err(error_data::answer(&Failure::from_any(error))),
-            None => Err(error_data::answer(&self.cut_off())),
-        }
-    }
-
-    /// What becomes of a call that is cut off. If the client gave it up, rmcp throws this away.
-    fn cut_off(&self) -> Failure {
-        match self.fatal.as_ref().and_then(FatalHandle::cause) {
-            Some(cause) => Failure::from(&cause),
-            None => Failure::cancelled(""),
+    pub(super) async fn flush(&self) {
+        if let Some(log) = self.log.clone() {
+            // It blocks its thread. If that cannot be had, the runtime is ending.
+            let _ = tokio::task::spawn_blocking(move || log.flush(LAST_FLUSH)).await;
         }
     }
 }
@@ -164,8 +136,8 @@ impl<H, S: Clone> Clone for Resilient<H, S> {
             handler: Arc::clone(&self.handler),
             stack: self.stack.clone(),
             fatal: self.fatal.clone(),
-            log: self.log.clone(),
             running: self.running.clone(),
+            log: self.log.clone(),
         }
     }
 }

@@ -1,6 +1,9 @@
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::timeout};
 
+/// How long a call that is cut off has to notice. One that blocks its thread never does.
+const NOTICE: Duration = Duration::from_millis(200);
+
 /// How many calls run at the moment, over all clones, and whether they still may.
 #[derive(Clone, Default)]
 pub(super) struct Running(Arc<State>);
@@ -8,7 +11,17 @@ pub(super) struct Running(Arc<State>);
 #[derive(Default)]
 struct State {
     calls: watch::Sender<usize>,
-    is_over: watch::Sender<bool>,
+    phase: watch::Sender<Phase>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd)]
+enum Phase {
+    #[default]
+    Serving,
+    /// No call begins any more.
+    Draining,
+    /// No call goes on any more.
+    Over,
 }
 
 impl Running {
@@ -18,24 +31,35 @@ impl Running {
         Counted(Arc::clone(&self.0))
     }
 
-    /// Waits until there is none, at most so long, and then cuts off those that are left, and
-    /// whichever come later.
+    /// Lets no call begin from here on, waits until those that run have ended, at most so long, and
+    /// cuts off those that are left.
     pub(super) async fn end(&self, at_most: Duration) {
-        if timeout(at_most, self.none()).await.is_err() {
-            self.0.is_over.send_replace(true);
-            self.none().await;
-        }
+        self.enter(Phase::Draining);
+        let _ = timeout(at_most, self.none()).await;
+        self.enter(Phase::Over);
+        let _ = timeout(NOTICE, self.none()).await;
+    }
+
+    /// Whether a call may begin.
+    pub(super) fn is_serving(&self) -> bool {
+        *self.0.phase.borrow() == Phase::Serving
     }
 
     /// Waits until what still runs is to be cut off.
     pub(super) async fn cut_off(&self) {
+        let mut phase = self.0.phase.subscribe();
         // The sender is in our hands, and cannot be gone; below too.
-        let _ = self
-            .0
-            .is_over
-            .subscribe()
-            .wait_for(|is_over| *is_over)
-            .await;
+        let _ = phase.wait_for(|phase| *phase == Phase::Over).await;
+    }
+
+    fn enter(&self, later: Phase) {
+        self.0.phase.send_if_modified(|phase| {
+            let is_later = *phase < later;
+            if is_later {
+                *phase = later;
+            }
+            is_later
+        });
     }
 
     async fn none(&self) {

@@ -137,7 +137,8 @@ async fn who_waits_for_the_inner_service_is_woken_by_the_end() {
     layer.handle().shut(Fatal::new("the shelf is gone"));
 
     let failure = waiting.await.unwrap().unwrap_err();
-    assert_eq!(failure.to_string(), "the shelf is gone");
+    assert_eq!(failure.class(), Class::Fatal);
+    assert!(failure.chain().to_string().contains("the shelf is gone"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -164,8 +165,14 @@ async fn everyone_who_waits_for_the_end_learns_its_cause_at_once_or_later() {
     }
     let mut stack = layer.layer(Script::new([]));
     let failure = stack.ready().await.unwrap_err();
-    assert_eq!(failure.to_string(), "the index is corrupt");
     assert_eq!(failure.class(), Class::Fatal);
+    let told = "the tool server is out of service";
+    assert_eq!(failure.to_string(), told, "the reason is the operator's");
+    let chain = failure.chain().to_string();
+    assert!(
+        chain.contains("the index is corrupt: the catalog is gone"),
+        "{chain}"
+    );
 }
 
 /// Where the tests of this run may put files.

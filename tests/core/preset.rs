@@ -94,8 +94,18 @@ async fn a_fatal_failure_ends_the_stack_and_wakes_who_waits_for_it() {
     assert_eq!(failure.rpc_error().unwrap().code, -32603);
     let ended = tokio::time::timeout(Duration::from_secs(1), ended).await;
     assert_eq!(ended.unwrap().unwrap(), "the shelf is gone");
-    assert!(stack.ready().await.is_err(), "not ready any more");
-    assert_eq!(lines.only()["level"], "ERROR");
+    // A later one is a call too, and has its line.
+    let later = stack.ready().await.unwrap();
+    let later = tower::Service::call(later, Call::tool("get_author")).await;
+    assert_eq!(later.unwrap_err().to_string(), "the shelf is gone");
+    let all = lines.all();
+    assert_eq!(all.len(), 2, "{all:#?}");
+    for line in all {
+        assert_eq!(
+            (&line["level"], &line["class"]),
+            (&"ERROR".into(), &"fatal".into())
+        );
+    }
 }
 
 #[test]

@@ -35,14 +35,18 @@ async fn each_call_is_one_event_with_plain_values() {
     assert_eq!(of_ours.len(), 1, "{all:#?}");
     let fields = &of_ours[0]["fields"];
     assert_eq!(of_ours[0]["level"], "INFO");
-    assert_eq!(fields["name"], "get_author");
+    assert_eq!(fields["tool"], "get_author");
     assert_eq!(fields["arguments"], r#"{"title":"Dune"}"#);
     assert_eq!(fields["outcome"], "failed");
     assert_eq!(fields["is_error"], true);
     assert_eq!(fields["class"], "tool");
     assert_eq!(fields["error"], "no such book");
     assert_eq!(fields["request_id"], "7");
-    assert!(fields.get("code").is_none() && fields.get("session_id").is_none());
+    assert!(
+        fields.get("code").is_none()
+            && fields.get("uri").is_none()
+            && fields.get("session_id").is_none()
+    );
     assert!(!of_ours[0].to_string().contains("None"));
 }
 

@@ -129,17 +129,28 @@ async fn after_a_fatal_failure_the_answers_that_are_still_due_are_sent() {
         "300 ms of work fit into the two seconds: {answer:#}"
     );
     // The other one was not going to answer in any time.
-    if let Some(answer) = to(endless) {
-        assert!(answer.get("error").is_some(), "{answer:#}");
-    }
-    assert_eq!(log.all().len(), 3, "one line each");
+    let answer = to(endless).expect("an answer to the endless call");
+    let told = "Error executing tool endless: the server was shut down before it was done. \
+                It may have run; verify before repeating.";
+    assert_eq!(answer["result"]["isError"], true, "{answer:#}");
+    assert_eq!(answer["result"]["content"][0]["text"], told);
+    let lines = log.all();
+    assert_eq!(lines.len(), 3, "one line each");
+    let wanted = json!({
+        "outcome": "failed", "class": "unavailable", "delivery": "unknown",
+        "retry_stopped": "may_have_run",
+    });
+    assert_has(
+        lines.iter().find(|line| line["tool"] == "endless").unwrap(),
+        &wanted,
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stack_that_is_shut_from_outside_ends_the_run() {
     let log = Log::default();
     let server = Resilient::with_preset(desk(), &preset(&log));
-    let handle = server.fatal_handle().unwrap().clone();
+    let handle = server.fatal_handle().clone();
     let (mut client, ending) = start(server);
     client.initialize().await;
     handle.shut(Fatal::new("the license has run out"));
@@ -152,7 +163,7 @@ async fn a_stack_that_is_shut_from_outside_ends_the_run() {
 async fn a_fatal_failure_before_the_client_says_anything_ends_the_run() {
     let log = Log::default();
     let server = Resilient::with_preset(desk(), &preset(&log));
-    let handle = server.fatal_handle().unwrap().clone();
+    let handle = server.fatal_handle().clone();
     let (client, ending) = start(server);
     handle.shut(Fatal::new("the license has run out"));
     let fatal = ended(ending).await.unwrap_err();
@@ -166,7 +177,6 @@ async fn a_stack_of_ones_own_ends_with_the_handle_it_is_given() {
     let log = Log::default();
     let stack = settings(&log).fatal(fatal.clone()).build().unwrap();
     let server = Resilient::with_layer(desk(), &stack);
-    assert!(server.fatal_handle().is_none());
     let server = server.ends_with(fatal.handle());
 
     let (near, far) = tokio::io::duplex(1 << 16);

@@ -56,7 +56,7 @@ async fn clones_share_the_budget() {
 async fn clones_shut_together() {
     let log = Log::default();
     let server = Resilient::with_preset(desk(), &preset(&log));
-    let handle = server.fatal_handle().unwrap().clone();
+    let handle = server.fatal_handle().clone();
     let first = connect(server.clone(), ()).await;
     let second = connect(server, ()).await;
     assert_eq!(text(&second.call_tool(call("fine")).await.unwrap()), "fine");
@@ -119,7 +119,7 @@ async fn sessions_over_http_share_the_budget_and_the_end() {
     let log = Log::default();
     let server = Resilient::with_preset(desk(), &ten_repeats(&log));
     let attempts = server.handler().attempts();
-    let handle = server.fatal_handle().unwrap().clone();
+    let handle = server.fatal_handle().clone();
     let [first, second] = sessions(server).await;
 
     for id in 1..=5 {

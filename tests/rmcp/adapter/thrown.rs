@@ -91,11 +91,20 @@ async fn a_crash_thrown_in_a_task_of_the_handlers_tells_nothing() {
         tokio::spawn(task).await.unwrap()
     });
     let (answer, line) = answered(desk, "look").await;
-    let error = error(answer);
-    assert_eq!(error.code.0, -32603);
-    let wire = serde_json::to_string(&error).unwrap();
+    let answer = answer.unwrap();
+    assert_eq!(answer.is_error, Some(true));
+    let wire = serde_json::to_string(&answer).unwrap();
+    assert!(
+        text(&answer).starts_with("Error executing tool look (call "),
+        "{wire}"
+    );
     assert!(!wire.contains("hunter2"), "{wire}");
-    assert_has(&line, &json!({"outcome": "failed"}));
+    assert_has(
+        &line,
+        &json!({"outcome": "failed", "class": "crash", "level": "ERROR"}),
+    );
+    let error = line["error"].as_str().unwrap();
+    assert!(error.contains("logged there under the id "), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

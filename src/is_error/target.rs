@@ -1,4 +1,7 @@
-use super::{Hints, Method, ToolCall};
+use crate::{
+    call::{Hints, Method, ToolCall},
+    failure::{NAME_LIMIT, escaped},
+};
 use arrayvec::ArrayString;
 
 /// How much of a name is held in place. Longer ones cost an allocation.
@@ -6,7 +9,7 @@ const IN_PLACE: usize = 48;
 
 /// Where a call went, for who has to name it after the call itself is gone.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
+pub(super) struct Target {
     method: Method,
     hints: Hints,
     name: Name,
@@ -20,7 +23,7 @@ enum Name {
 
 impl Target {
     #[inline]
-    pub(crate) fn of(call: &impl ToolCall) -> Self {
+    pub(super) fn of(call: &impl ToolCall) -> Self {
         let name = call.name();
         Self {
             method: call.method(),
@@ -32,18 +35,25 @@ impl Target {
         }
     }
 
-    pub(crate) fn method(&self) -> Method {
+    pub(super) fn method(&self) -> Method {
         self.method
     }
 
-    pub(crate) fn hints(&self) -> Hints {
+    pub(super) fn hints(&self) -> Hints {
         self.hints
     }
 
-    pub(crate) fn name(&self) -> &str {
-        match &self.name {
+    /// The name, as it may be shown.
+    pub(super) fn name(&self) -> String {
+        self.name_within(NAME_LIMIT)
+    }
+
+    /// The same, cut later: for a program, which has to find the thing by it.
+    pub(super) fn name_within(&self, limit: usize) -> String {
+        let name: &str = match &self.name {
             Name::InPlace(name) => name,
             Name::OnHeap(name) => name,
-        }
+        };
+        escaped(name, limit, &[])
     }
 }

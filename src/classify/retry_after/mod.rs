@@ -20,7 +20,7 @@
 mod date;
 mod span;
 
-use super::places::{is_one_of, places};
+use super::places::{is_one_of, of_hints};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -47,7 +47,7 @@ pub fn in_header(value: &str) -> Option<Duration> {
 /// `data`, or one level down under a name of the server's own.
 #[must_use]
 pub fn in_json(value: &Value) -> Option<Duration> {
-    places(value.as_object()?).filter_map(in_members).max()
+    of_hints(value.as_object()?).filter_map(in_members).max()
 }
 
 fn in_members(object: &Map<String, Value>) -> Option<Duration> {

@@ -1,0 +1,98 @@
+use super::{BoxError, Chain, Failure, escaped, stderr};
+use std::{error::Error, fmt, io::Write, process, sync::mpsc, thread, time::Duration};
+
+/// How long the reason may take to be printed.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Why the process has to end.
+///
+/// For `fn main() -> Result<(), Fatal>`: Rust prints an error's [`Debug`](fmt::Debug), so that is
+/// the reason here, on one line with its sources; the exit code is 1.
+pub struct Fatal {
+    message: String,
+    source: Option<BoxError>,
+}
+
+impl Fatal {
+    /// A reason, in one line for the operator.
+    #[must_use]
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// What caused it.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<BoxError>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Prints the reason on stderr and ends the process with exit code 1, at once: no destructor
+    /// runs, and nothing that waits for stdin can hold it up; nor can a stderr that nobody reads,
+    /// for more than a second.
+    pub fn exit(self) -> ! {
+        let reason = format!("Error: {self:?}\n");
+        let (printed, waiting) = mpsc::channel();
+        let printing = thread::Builder::new().spawn(move || {
+            // Nobody is left to tell that stderr is gone.
+            let _ = stderr().write_all(reason.as_bytes());
+            let _ = printed.send(());
+        });
+        if printing.is_ok() {
+            let _ = waiting.recv_timeout(LAST_WORDS);
+        }
+        process::exit(1)
+    }
+}
+
+impl fmt::Display for Fatal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Fatal {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        let source = self.source.as_deref()?;
+        Some(source as &(dyn Error + 'static))
+    }
+}
+
+impl fmt::Debug for Fatal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // One line, whatever is in the messages.
+        let chain = Chain(self).to_string().replace(['\n', '\r'], " ");
+        f.write_str(&escaped(&chain, usize::MAX, &[]))
+    }
+}
+
+/// The reason that a failure gave.
+impl From<Failure> for Fatal {
+    fn from(failure: Failure) -> Self {
+        match (failure.message(), failure.shared_source()) {
+            (Some(message), None) => Self::new(message),
+            (Some(message), Some(source)) => Self::new(message).because(source),
+            // A failure made of a reason says nothing itself.
+            (None, Some(source)) => Self::new(source.to_string()).because(source),
+            (None, None) => Self::new(failure.to_string()),
+        }
+    }
+}
+
+/// A failure of every call. The reason is the operator's: it stays the source, and no caller
+/// reads it.
+impl From<Fatal> for Failure {
+    fn from(fatal: Fatal) -> Self {
+        Self::fatal("").because(fatal)
+    }
+}
+
+/// The same for who has only a look at it.
+impl From<&Fatal> for Failure {
+    fn from(fatal: &Fatal) -> Self {
+        Self::fatal("").because(Fatal::new(fatal.message.clone()))
+    }
+}

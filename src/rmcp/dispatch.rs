@@ -1,0 +1,78 @@
+use super::{Resilient, ServerAnswer, ServerCall, ServerRequest, error_data, net::Net, thrown};
+use crate::{
+    classify::catch_panic,
+    failure::{BoxError, Class, Failure},
+    ledger::CallId,
+};
+use ::rmcp::{ErrorData, RoleServer, ServerHandler, model::Tool, service::RequestContext};
+use tower::{Service, ServiceExt};
+
+impl<H, S> Resilient<H, S>
+where
+    H: ServerHandler,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone,
+    S::Error: Into<BoxError>,
+{
+    /// Sends a request through the stack, unless the client gives it up.
+    pub(super) async fn dispatch(
+        &self,
+        request: ServerRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ServerAnswer, ErrorData> {
+        let _counted = self.running.one_more();
+        let cancellation = context.ct.clone();
+        let tool = self.tool(&request);
+        let call = ServerCall::new(request, tool.as_ref(), context);
+        let answer = Net::under(self.stack.clone().oneshot(call));
+        // The answer first: one that is there is not thrown away.
+        tokio::select! {
+            biased;
+            outcome = answer => match outcome {
+                Ok(Ok(answer)) => Ok(answer),
+                Ok(Err(error)) => Err(self.refuse(&Failure::from_any(error))),
+                Err(panic) => Err(report(&panic)),
+            },
+            // Nobody reads this.
+            () = cancellation.cancelled() => Err(error_data::answer(&Failure::cancelled(""))),
+            // In a wait, or in a queue: what runs is cut off where it runs.
+            () = self.running.cut_off() => Err(self.cut_off()),
+        }
+    }
+
+    /// What the handler knows of the tool. Whatever is wrong there shows again, and is told, when
+    /// the tool is called.
+    fn tool(&self, request: &ServerRequest) -> Option<Tool> {
+        let ServerRequest::Tool(params) = request else {
+            return None;
+        };
+        catch_panic(|| self.handler.get_tool(&params.name)).unwrap_or_else(|panic| {
+            let error = panic.chain();
+            tracing::error!(%error, "the handler's `get_tool` panicked, the tool's hints are unknown");
+            None
+        })
+    }
+
+    /// The host's error. Whichever stack this is, what is fatal to it is fatal to the server.
+    fn refuse(&self, failure: &Failure) -> ErrorData {
+        if failure.class() == Class::Fatal {
+            self.fatal.watch(failure);
+        }
+        error_data::answer(failure)
+    }
+
+    fn cut_off(&self) -> ErrorData {
+        match self.fatal.cause() {
+            Some(cause) => error_data::answer(&Failure::from(cause)),
+            None => ErrorData::internal_error("the server is shutting down", None),
+        }
+    }
+}
+
+/// A panic of something in the stack. Its line, if the log was still open, does not know it.
+fn report(panic: &Failure) -> ErrorData {
+    let id = CallId::random();
+    tracing::error!(call_id = %id, error = %panic.chain(), "the stack around a handler panicked");
+    let mut error = thrown::crash();
+    error.message = format!("{} (call {id})", error.message).into();
+    error
+}

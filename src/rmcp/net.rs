@@ -1,0 +1,49 @@
+use crate::{classify::catch_panic, failure::Failure};
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+/// Under the whole stack: rmcp never answers a request whose task has panicked.
+///
+/// The border of the stack catches what tools do. This is for what stands outside of it: closures
+/// of the user's, layers of others, and whatever panics when it is dropped.
+pub(super) struct Net<F> {
+    // Gone once it is over.
+    future: Option<Pin<Box<F>>>,
+}
+
+impl<F> Net<F> {
+    pub(super) fn under(future: F) -> Self {
+        Self {
+            future: Some(Box::pin(future)),
+        }
+    }
+
+    fn let_go(&mut self) {
+        if let Err(panic) = catch_panic(|| self.future = None) {
+            tracing::error!(error = %panic.chain(), "a call panicked while it was dropped");
+        }
+    }
+}
+
+impl<F: Future> Future for Net<F> {
+    type Output = Result<F::Output, Failure>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let future = self.future.as_mut().expect("polled again after the answer");
+        let outcome = match catch_panic(|| future.as_mut().poll(cx)) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(outcome)) => Ok(outcome),
+            Err(panic) => Err(panic),
+        };
+        self.let_go();
+        Poll::Ready(outcome)
+    }
+}
+
+impl<F> Drop for Net<F> {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
