@@ -11,8 +11,8 @@
 //! own, whose retries are not this call's.
 
 use crate::failure::{Class, Code, Failure};
-use std::{cell::RefCell, fmt, pin::Pin, time::Duration};
-use tokio::{task::futures::TaskLocalFuture, time::Instant};
+use std::{cell::RefCell, fmt, time::Duration};
+use tokio::time::Instant;
 
 tokio::task_local! {
     static LEDGER: Slot;
@@ -20,9 +20,6 @@ tokio::task_local! {
 
 // Boxed, since it is moved in and out at every poll.
 type Slot = RefCell<Option<Box<Ledger>>>;
-
-/// A future that keeps a ledger for all that is polled inside it.
-pub(crate) type Kept<F> = TaskLocalFuture<Slot, F>;
 
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -92,14 +89,11 @@ impl Ledger {
         }
     }
 
-    /// Polls `future` with this ledger open.
-    pub(crate) fn keep<F: Future>(self, future: F) -> Kept<F> {
-        LEDGER.scope(RefCell::new(Some(Box::new(self))), future)
-    }
-
-    /// Takes the ledger out of a future that is not polled any more.
-    pub(crate) fn take<F>(kept: Pin<&mut Kept<F>>) -> Option<Self> {
-        kept.take_value()?.into_inner().map(|ledger| *ledger)
+    /// Keeps this ledger open while `poll` runs, which must not panic.
+    pub(crate) fn keep<T>(self: Box<Self>, poll: impl FnOnce() -> T) -> (T, Option<Box<Self>>) {
+        LEDGER.sync_scope(RefCell::new(Some(self)), || {
+            (poll(), LEDGER.with(RefCell::take))
+        })
     }
 }
 
@@ -124,12 +118,23 @@ pub(crate) fn call_id() -> CallId {
     id.unwrap_or_else(CallId::random)
 }
 
-/// Runs `below` where nothing can be noted.
+/// Closes the ledger of the call that is being polled, until what this gives is dropped.
 #[inline]
-pub(crate) fn closed<T>(below: impl FnOnce() -> T) -> T {
-    if note(|_| {}) {
-        LEDGER.sync_scope(Slot::default(), below)
-    } else {
-        below()
+pub(crate) fn close() -> Closed {
+    let ledger = LEDGER.try_with(RefCell::take).ok().flatten();
+    Closed { ledger }
+}
+
+pub(crate) struct Closed {
+    ledger: Option<Box<Ledger>>,
+}
+
+impl Drop for Closed {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(ledger) = self.ledger.take() {
+            // It came from there.
+            let _ = LEDGER.try_with(|slot| slot.replace(Some(ledger)));
+        }
     }
 }

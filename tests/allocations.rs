@@ -10,7 +10,11 @@ mod call;
 use allocation_counter::measure;
 use call::{Answer, Call, Tool};
 use mcp_resilience::{ResilienceLayer, call_log::CallLogLayer};
-use std::{pin::Pin, time::Duration};
+use std::{
+    pin::Pin,
+    task::{Context, Waker},
+    time::Duration,
+};
 use tower::{Layer, Service, service_fn};
 
 #[test]
@@ -37,14 +41,20 @@ fn the_preset_with_the_log_off_allocates_only_the_copy_of_the_request() {
         runtime.block_on(service(request.clone()));
         measure(|| runtime.block_on(service(call))).count_total
     };
-    let alone = counted(&mut |call| Box::pin(answered(bare.call(call))));
-    let wrapped = counted(&mut |call| Box::pin(answered(at_once.call(call))));
+    let alone = counted(&mut |call| Box::pin(answered(readied(&mut bare).call(call))));
+    let wrapped = counted(&mut |call| Box::pin(answered(readied(&mut at_once).call(call))));
     assert_eq!(wrapped, alone + copy, "answered at once");
 
     let mut bare = service_fn(later);
-    let alone = counted(&mut |call| Box::pin(answered(bare.call(call))));
-    let wrapped = counted(&mut |call| Box::pin(answered(waited_for.call(call))));
+    let alone = counted(&mut |call| Box::pin(answered(readied(&mut bare).call(call))));
+    let wrapped = counted(&mut |call| Box::pin(answered(readied(&mut waited_for).call(call))));
     assert_eq!(wrapped, alone + copy, "waited for");
+}
+
+fn readied<S: Service<Call>>(service: &mut S) -> &mut S {
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(service.poll_ready(&mut cx).is_ready());
+    service
 }
 
 type Answering = Pin<Box<dyn Future<Output = ()>>>;

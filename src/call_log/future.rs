@@ -5,14 +5,15 @@ use super::{
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
-    ledger::{Kept, Ledger},
+    ledger::Ledger,
 };
 use pin_project::{pin_project, pinned_drop};
 use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
+    thread,
 };
 use tracing::Span;
 
@@ -20,30 +21,33 @@ use tracing::Span;
 #[pin_project(PinnedDrop)]
 pub struct ResponseFuture<F> {
     #[pin]
-    answer: Answer<F>,
+    answer: F,
     // Taken when the line is written; none where the log is off. Boxed: it is large, and a future
     // is moved about until it is polled.
-    open: Option<Box<(Entry, Span)>>,
+    open: Option<Box<Open>>,
 }
 
-#[pin_project(project = AnswerProj)]
-enum Answer<F> {
-    Silent(#[pin] F),
-    Logged(#[pin] Kept<F>),
+struct Open {
+    entry: Entry,
+    span: Span,
+    // Out only while the answer is polled.
+    ledger: Option<Box<Ledger>>,
 }
 
 impl<F> ResponseFuture<F> {
     pub(super) fn silent(answer: F) -> Self {
-        Self {
-            answer: Answer::Silent(answer),
-            open: None,
-        }
+        Self { answer, open: None }
     }
 
-    pub(super) fn logged(answer: Kept<F>, entry: Entry, span: Span) -> Self {
+    pub(super) fn logged(answer: F, entry: Entry, span: Span, ledger: Ledger) -> Self {
+        let open = Open {
+            entry,
+            span,
+            ledger: Some(Box::new(ledger)),
+        };
         Self {
-            answer: Answer::Logged(answer),
-            open: Some(Box::new((entry, span))),
+            answer,
+            open: Some(Box::new(open)),
         }
     }
 }
@@ -58,49 +62,60 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        let mut answer = match this.answer.as_mut().project() {
-            AnswerProj::Silent(answer) => return answer.poll(cx).map_err(Failure::from_any),
-            AnswerProj::Logged(answer) => answer,
+        let this = self.project();
+        let Some(open) = this.open.as_mut() else {
+            return this.answer.poll(cx).map_err(Failure::from_any);
         };
-        let polled = {
-            let _entered = this.open.as_ref().map(|open| open.1.enter());
-            // The panic goes on its way; only its line is written first.
-            catch_unwind(AssertUnwindSafe(|| answer.as_mut().poll(cx)))
-        };
-        let outcome = match polled {
-            Ok(poll) => ready!(poll).map_err(Failure::from_any),
-            Err(panic) => {
-                close(this.open, Ledger::take(answer), Ending::Panicked);
-                resume_unwind(panic);
+        // The panic goes on its way; only its line is written first.
+        match open.poll(|| this.answer.poll(cx).map_err(Failure::from_any)) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(outcome)) => {
+                span::close(&open.span, outcome.as_ref());
+                close(
+                    this.open,
+                    match &outcome {
+                        Ok(result) => Ending::of_result(result),
+                        Err(failure) => Ending::Failed(failure),
+                    },
+                );
+                Poll::Ready(outcome)
             }
-        };
-        if let Some(open) = this.open.as_ref() {
-            span::close(&open.1, outcome.as_ref());
+            Err(panic) => {
+                close(this.open, Ending::Panicked);
+                resume_unwind(panic)
+            }
         }
-        let ending = match &outcome {
-            Ok(result) => Ending::of_result(result),
-            Err(failure) => Ending::Failed(failure),
+    }
+}
+
+impl Open {
+    fn poll<T>(&mut self, poll: impl FnOnce() -> T) -> thread::Result<T> {
+        let _entered = self.span.enter();
+        let poll = || catch_unwind(AssertUnwindSafe(poll));
+        let Some(ledger) = self.ledger.take() else {
+            return poll();
         };
-        close(this.open, Ledger::take(answer), ending);
-        Poll::Ready(outcome)
+        let (polled, ledger) = ledger.keep(poll);
+        self.ledger = ledger;
+        polled
     }
 }
 
 #[pinned_drop]
 impl<F> PinnedDrop for ResponseFuture<F> {
     fn drop(self: Pin<&mut Self>) {
-        let this = self.project();
-        if let AnswerProj::Logged(answer) = this.answer.project() {
-            close(this.open, Ledger::take(answer), Ending::Dropped);
-        }
+        close(self.project().open, Ending::Dropped);
     }
 }
 
-fn close(open: &mut Option<Box<(Entry, Span)>>, ledger: Option<Ledger>, ending: Ending<'_>) {
+fn close(open: &mut Option<Box<Open>>, ending: Ending<'_>) {
     if let Some(open) = open.take() {
-        let (entry, span) = *open;
-        span.in_scope(|| entry.close(ledger, ending));
+        let Open {
+            entry,
+            span,
+            ledger,
+        } = *open;
+        span.in_scope(|| entry.close(ledger.map(|ledger| *ledger), ending));
     }
 }
 

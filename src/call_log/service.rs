@@ -45,6 +45,6 @@ where
         let entry = Entry::open(&call, ledger.id, Arc::clone(config));
         let span = entry.span();
         let answer = span.in_scope(|| self.inner.call(call));
-        ResponseFuture::logged(ledger.keep(answer), entry, span)
+        ResponseFuture::logged(answer, entry, span, ledger)
     }
 }

@@ -1,4 +1,4 @@
-use super::{catch_panic, error, hush::hushed, result, rules::Rules};
+use super::{error, hush::catch_hushed, result, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
@@ -25,7 +25,7 @@ enum State<F> {
         answer: F,
         rules: Rules,
     },
-    // The call panicked before it gave a future.
+    // The call panicked before it gave a future; or it is over.
     Failed(Option<Failure>),
 }
 
@@ -51,32 +51,40 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut this = self.project();
-        Poll::Ready(match this.state.as_mut().project() {
+        let mut state = self.project().state;
+        let polled = match state.as_mut().project() {
             StateProj::Calling { answer, rules } => {
                 // The user's rules are somebody else's code too.
                 let named = |outcome| match outcome {
                     Ok(result) => result::classify(result, rules),
                     Err(error) => Err(error::classify(E::into(error), rules)),
                 };
-                let poll = || hushed(|| ledger::closed(|| answer.poll(cx))).map(named);
-                let outcome = match catch_panic(poll) {
-                    Ok(Poll::Pending) => return Poll::Pending,
-                    Ok(Poll::Ready(outcome)) => outcome,
-                    Err(failure) => Err(failure),
-                };
-                // What has answered, or panicked, is not polled again; and if letting it go
-                // panics, that does not take the answer with it.
-                let let_go = || hushed(|| this.state.set(State::Failed(None)));
-                if let Err(panic) = catch_panic(let_go) {
-                    tracing::error!(error = %panic.chain(), "a tool panicked after its answer");
-                }
-                outcome
+                catch_hushed(|| {
+                    let _closed = ledger::close();
+                    answer.poll(cx).map(named)
+                })
             }
             StateProj::Failed(failure) => {
                 Err(failure.take().expect("polled again after the answer"))
             }
-        })
+        };
+        match polled {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(Ok(result))) => Poll::Ready(Ok(result)),
+            Ok(Poll::Ready(Err(failure))) | Err(failure) => {
+                let_go(state);
+                Poll::Ready(Err(failure))
+            }
+        }
+    }
+}
+
+/// What panicked is not polled again. And what did not come to its end, as one that took too long,
+/// may panic when it is dropped: that is not to take the failure with it.
+#[cold]
+fn let_go<F>(mut state: Pin<&mut State<F>>) {
+    if let Err(panic) = catch_hushed(|| state.set(State::Failed(None))) {
+        tracing::error!(error = %panic.chain(), "a tool panicked while it was dropped");
     }
 }
 

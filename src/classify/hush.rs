@@ -1,13 +1,10 @@
+use super::catch_panic;
+use crate::failure::Failure;
 use std::{
     cell::{Cell, RefCell},
     panic,
-    sync::{
-        Once,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::Once,
 };
-
-static INSTALLED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     /// How many of our polls are on the stack of this thread.
@@ -34,36 +31,19 @@ pub fn hush_panics() {
                 PLACE.set(info.location().map(ToString::to_string));
             }
         }));
-        INSTALLED.store(true, Relaxed);
     });
 }
 
-/// Runs somebody else's code whose panic is going to be caught and told.
+/// Runs somebody else's code, and makes a failure of its panic, which nobody else has to tell.
 #[inline]
-pub(super) fn hushed<T>(run: impl FnOnce() -> T) -> T {
-    if !INSTALLED.load(Relaxed) {
-        return run();
-    }
-    let _deeper = Deeper::new();
-    run()
+pub(super) fn catch_hushed<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
+    DEPTH.set(DEPTH.get() + 1);
+    let caught = catch_panic(run);
+    DEPTH.set(DEPTH.get() - 1);
+    caught
 }
 
 /// Where the panic was that has just been caught, if it was hushed.
 pub(super) fn place() -> Option<String> {
     PLACE.take()
-}
-
-struct Deeper;
-
-impl Deeper {
-    fn new() -> Self {
-        DEPTH.set(DEPTH.get() + 1);
-        Self
-    }
-}
-
-impl Drop for Deeper {
-    fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
-    }
 }

@@ -1,4 +1,4 @@
-use super::{ResponseFuture, catch_panic, error, hush::hushed, rules::Rules};
+use super::{ResponseFuture, error, hush::catch_hushed, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Delivery, Failure},
@@ -27,9 +27,9 @@ where
 
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        let readied = catch_panic(|| {
+        let readied = catch_hushed(|| {
             let named = |error: S::Error| error::classify(error.into(), &self.rules);
-            hushed(|| self.inner.poll_ready(cx)).map_err(named)
+            self.inner.poll_ready(cx).map_err(named)
         });
         readied
             .unwrap_or_else(|failure| Poll::Ready(Err(failure)))
@@ -39,7 +39,7 @@ where
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        match catch_panic(|| hushed(|| self.inner.call(call))) {
+        match catch_hushed(|| self.inner.call(call)) {
             Ok(answer) => ResponseFuture::new(answer, self.rules.clone()),
             Err(failure) => ResponseFuture::failed(failure),
         }

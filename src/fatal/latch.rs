@@ -25,6 +25,7 @@ impl Latch {
     }
 
     /// Shuts it if this failure is the end of the stack, and not of one further in.
+    #[cold]
     pub(super) fn watch(&self, failure: &mut Failure) {
         if failure.class() == Class::Fatal && !failure.is_confined() {
             failure.confine();

@@ -9,6 +9,7 @@ use tower::Layer;
 #[derive(Clone, Debug, Default)]
 pub struct FatalLayer {
     latch: Arc<Latch>,
+    answers: bool,
 }
 
 impl FatalLayer {
@@ -16,6 +17,14 @@ impl FatalLayer {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Stays ready when it is shut, and answers each call with the cause: for a stack whose outer
+    /// layers are to see, and to log, every call. The preset's does.
+    #[must_use]
+    pub fn answering(mut self) -> Self {
+        self.answers = true;
+        self
     }
 
     /// What to wait on for the end.
@@ -31,6 +40,6 @@ impl<S> Layer<S> for FatalLayer {
     type Service = FatalStop<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        FatalStop::new(inner, Arc::clone(&self.latch))
+        FatalStop::new(inner, Arc::clone(&self.latch), self.answers)
     }
 }

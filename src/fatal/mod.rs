@@ -8,7 +8,7 @@
 //!
 //! | | The caller of the first one | Later calls | The process |
 //! |---|---|---|---|
-//! | [`Class::Fatal`](crate::Class::Fatal) | gets the failure | get the cause; readiness is an error | ends, exit code 1, the reason on stderr |
+//! | [`Class::Fatal`](crate::Class::Fatal) | gets the failure | get the cause; readiness is an error ([`answering`](FatalLayer::answering) for less) | ends, exit code 1, the reason on stderr |
 //! | any other failure | gets the failure | go on | goes on |
 //!
 //! The end is the end of one stack: where a tool calls on through a stack of its own, and that one

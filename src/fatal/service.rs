@@ -4,7 +4,7 @@ use std::{
     fmt,
     pin::Pin,
     sync::Arc,
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 use tower::Service;
 
@@ -14,17 +14,25 @@ use tower::Service;
 pub struct FatalStop<S> {
     inner: S,
     latch: Arc<Latch>,
+    // Whether a call is answered, and not refused by readiness, when it is shut.
+    answers: bool,
     // While the inner service is not ready: who waits for it is woken by the end as well.
     end: Option<Pin<Box<dyn Future<Output = Failure> + Send + Sync>>>,
 }
 
 impl<S> FatalStop<S> {
-    pub(super) fn new(inner: S, latch: Arc<Latch>) -> Self {
+    pub(super) fn new(inner: S, latch: Arc<Latch>, answers: bool) -> Self {
         Self {
             inner,
             latch,
+            answers,
             end: None,
         }
+    }
+
+    #[cold]
+    fn refuse(&self, cause: Failure) -> Poll<Result<(), Failure>> {
+        Poll::Ready(if self.answers { Ok(()) } else { Err(cause) })
     }
 }
 
@@ -40,7 +48,7 @@ where
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         if let Some(cause) = self.latch.cause() {
-            return Poll::Ready(Err(cause));
+            return self.refuse(cause);
         }
         match self.inner.poll_ready(cx) {
             Poll::Ready(readied) => {
@@ -56,7 +64,8 @@ where
                     let latch = Arc::clone(&self.latch);
                     Box::pin(async move { latch.wait().await })
                 });
-                end.as_mut().poll(cx).map(Err)
+                let cause = ready!(end.as_mut().poll(cx));
+                self.refuse(cause)
             }
         }
     }
@@ -64,7 +73,7 @@ where
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         match self.latch.cause() {
-            // Shut between readiness and call.
+            // Shut between readiness and call, or always ready.
             Some(cause) => ResponseFuture::shut(cause),
             None => ResponseFuture::new(self.inner.call(call), Arc::clone(&self.latch)),
         }
@@ -73,7 +82,7 @@ where
 
 impl<S: Clone> Clone for FatalStop<S> {
     fn clone(&self) -> Self {
-        Self::new(self.inner.clone(), Arc::clone(&self.latch))
+        Self::new(self.inner.clone(), Arc::clone(&self.latch), self.answers)
     }
 }
 

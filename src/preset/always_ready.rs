@@ -31,9 +31,9 @@ impl<S> Layer<S> for AlwaysReadyLayer {
 /// Makes waiting for the inner service a part of the call, as well as its refusal.
 ///
 /// An MCP request is there whether or not anybody is ready for it, and has to be answered and to
-/// be logged either way. Right inside [`call_log`](crate::call_log) it sees to it that a call which
-/// a shut stack refuses leaves its line; right inside [`retry`](crate::retry), that the deadline
-/// covers the wait for a first readiness too.
+/// be logged either way. Right inside [`retry`](crate::retry) it sees to it that the deadline covers
+/// the wait for a first readiness too; inside [`call_log`](crate::call_log), that a call which finds
+/// nobody ready leaves its line.
 ///
 /// What stands outside of it sees no back-pressure any more: a load shed or a concurrency limit
 /// belongs inside.
@@ -78,7 +78,7 @@ where
             // here would be given its turn with nobody to use it.
             let fresh = self.inner.clone();
             let asked = mem::replace(&mut self.inner, fresh);
-            State::Readying(asked.oneshot(call))
+            State::Readying(Box::pin(asked.oneshot(call)))
         };
         ResponseFuture { state }
     }
@@ -115,7 +115,8 @@ where
     S: Service<Req>,
 {
     Calling(#[pin] F),
-    Readying(#[pin] Oneshot<S, Req>),
+    // Boxed: it holds the request and the service, and most calls need neither.
+    Readying(Pin<Box<Oneshot<S, Req>>>),
 }
 
 impl<S, Req> Future for ResponseFuture<S, Req>
@@ -128,7 +129,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
             StateProj::Calling(answer) => answer.poll(cx),
-            StateProj::Readying(answer) => answer.poll(cx),
+            StateProj::Readying(answer) => answer.as_mut().poll(cx),
         }
     }
 }

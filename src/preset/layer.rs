@@ -38,7 +38,7 @@ pub type Connected<C> = Guarded<Reconnect<Connection<C>>>;
 pub type Connection<C> = Classify<Timeout<C>>;
 
 /// A service in all layers but the timeout.
-pub type Guarded<S> = CallLog<AlwaysReady<IsError<FatalStop<Retry<AlwaysReady<Classify<S>>>>>>>;
+pub type Guarded<S> = CallLog<IsError<FatalStop<Retry<AlwaysReady<Classify<S>>>>>>;
 
 impl ResilienceLayer {
     /// All layers with their [defaults](super#defaults).
@@ -106,8 +106,9 @@ impl ResilienceLayer {
     fn guard<S>(&self, inner: S) -> Guarded<S> {
         let classified = self.classify.layer(inner);
         let retried = self.retry.layer(AlwaysReady::new(classified));
-        let edge = self.is_error.layer(self.fatal.layer(retried));
-        self.log.layer(AlwaysReady::new(edge))
+        // Ready, whatever happens: a call that is refused is a call too, and has its line.
+        let stopping = self.fatal.clone().answering().layer(retried);
+        self.log.layer(self.is_error.layer(stopping))
     }
 }
 

@@ -11,9 +11,9 @@
 //! the tools    a service of yours, or a connection
 //! ```
 //!
-//! Between them, inside `CallLog` and inside `Retry`, stands [`AlwaysReady`]: waiting for the
-//! service below is a part of the call, with its line and under its deadline. So the whole is always
-//! ready, too: a limit or a load shed belongs inside.
+//! Right inside `Retry` stands [`AlwaysReady`]: waiting for the service below is a part of the call,
+//! with its line and under its deadline. So the whole is always ready, also when it is shut: each
+//! call is answered and logged. A limit or a load shed belongs inside.
 //!
 //! Any other order compiles; it gives up what its line says, and `Classify` around `IsError` reads
 //! results again that were failures with a name.
