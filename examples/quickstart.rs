@@ -16,6 +16,7 @@ use mcp_resilience::{
     ResilienceLayer,
     backoff::Backoff,
     call_log::{CallLogLayer, Record, Sink},
+    classify::hush_panics,
     retry::RetryLayer,
     rmcp::Resilient,
 };
@@ -36,8 +37,8 @@ type Client = RunningService<rmcp::RoleClient, ()>;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // One of the tools panics, which is part of the show.
-    std::panic::set_hook(Box::new(|_| {}));
+    // One of the tools panics, which is part of the show: its place is on the log line.
+    hush_panics();
 
     let (sink, mut log) = unbounded_channel();
     let resilience = ResilienceLayer::builder()
