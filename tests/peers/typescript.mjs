@@ -8,15 +8,17 @@
 import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { json } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { localhostHostValidation, localhostOriginValidation, toNodeHandler } from "@modelcontextprotocol/node";
 import {
-  McpServer,
-  WebStandardStreamableHTTPServerTransport,
-  createMcpHandler,
-  isLegacyRequest,
-} from "@modelcontextprotocol/server";
+  NodeStreamableHTTPServerTransport,
+  localhostHostValidation,
+  localhostOriginValidation,
+  toNodeHandler,
+  toWebRequest,
+} from "@modelcontextprotocol/node";
+import { McpServer, createMcpHandler, isLegacyRequest } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 
@@ -60,33 +62,39 @@ function bookshop() {
   return server;
 }
 
-// The SDK keeps sessions for clients of 2025 only if the application keeps the map of them.
+function answer(response, status, code, message) {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
+}
+
+// The SDK leaves the map of sessions to the application, and the answer to an id that is not in it; only clients of the
+// revisions up to 2025 have sessions at all.
 function withSessions() {
   const sessions = new Map();
-  const modern = createMcpHandler(bookshop, { legacy: "reject" });
-  return {
-    async fetch(request, options) {
-      if (!(await isLegacyRequest(request, options?.parsedBody))) return modern.fetch(request, options);
-      const id = request.headers.get("mcp-session-id");
-      if (sessions.has(id)) return sessions.get(id).handleRequest(request, options);
-      if (id !== null) {
-        // As the SDK's own transport words it.
-        const error = { code: -32001, message: "Session not found" };
-        return Response.json({ jsonrpc: "2.0", error, id: null }, { status: 404 });
-      }
-      const transport = new WebStandardStreamableHTTPServerTransport({
-        sessionIdGenerator: () => randomUUID(),
-        onsessioninitialized: (id) => void sessions.set(id, transport),
-      });
-      transport.onclose = () => sessions.delete(transport.sessionId);
-      await bookshop().connect(transport);
-      return transport.handleRequest(request, options);
-    },
+  const modern = toNodeHandler(createMcpHandler(bookshop, { legacy: "reject" }));
+  return async (request, response) => {
+    let body;
+    try {
+      body = request.method === "POST" ? await json(request) : undefined;
+    } catch {
+      return answer(response, 400, -32700, "Parse error: Invalid JSON");
+    }
+    if (!(await isLegacyRequest(await toWebRequest(request, body), body))) return modern(request, response, body);
+    const id = request.headers["mcp-session-id"];
+    if (sessions.has(id)) return sessions.get(id).handleRequest(request, response, body);
+    if (id !== undefined) return answer(response, 404, -32001, "Session not found");
+    const transport = new NodeStreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomUUID(),
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+    });
+    transport.onclose = () => sessions.delete(transport.sessionId);
+    await bookshop().connect(transport);
+    return transport.handleRequest(request, response, body);
   };
 }
 
 function serveHttp(port, life, stateless) {
-  const handle = toNodeHandler(stateless ? createMcpHandler(bookshop) : withSessions());
+  const handle = stateless ? toNodeHandler(createMcpHandler(bookshop)) : withSessions();
   const guards = [localhostHostValidation(), localhostOriginValidation()];
   const http = createServer((request, response) => {
     if (!guards.every((allows) => allows(request, response))) return;
