@@ -63,7 +63,7 @@ mod ledger;
 pub mod preset;
 pub mod reconnect;
 pub mod retry;
-#[cfg(feature = "rmcp")]
+#[cfg(any(feature = "rmcp", feature = "rmcp-client"))]
 pub mod rmcp;
 
 pub use self::{

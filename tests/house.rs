@@ -36,7 +36,14 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "rmcp",
         &[
-            "call", "call_log", "classify", "failure", "fatal", "ledger", "preset",
+            "call",
+            "call_log",
+            "classify",
+            "failure",
+            "fatal",
+            "ledger",
+            "preset",
+            "reconnect",
         ],
     ),
 ];

@@ -119,10 +119,15 @@ where
                             this.state.set(State::Calling(answer));
                         }
                         Poll::Ready(Err(error)) => {
-                            // Whatever it was: the call never left.
                             let failure = dial::failure(Failure::from_any(error));
                             shared.retire(lease, &failure);
-                            return Poll::Ready(Err(failure));
+                            if !is_lost(&failure) {
+                                return Poll::Ready(Err(failure));
+                            }
+                            // The call never left: it is made on the next one.
+                            *this.leased = None;
+                            let state = State::waiting(this.owner, this.until);
+                            this.state.set(state);
                         }
                         Poll::Pending => return Poll::Pending,
                     }

@@ -12,6 +12,7 @@
 //! | a call fails as `Connection`, `Timeout` or `SessionLost` | its connection is retired: new calls get a new one |
 //! | calls still running on a retired connection | are left alone; it is released when the last is gone |
 //! | calls that wait for a retired connection to be ready | go to the new one: they were not sent |
+//! | a connection says before the call that it is gone | it is retired, and the call goes to the new one |
 //! | a connection that does not become ready in time | is retired |
 //! | a late failure of a connection that was retired before | changes nothing |
 //! | a waiting call is dropped | strands nobody |

@@ -99,7 +99,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
 
     /// A call failed in a way that its connection does not outlive.
     pub(super) fn retire(&self, lease: &Lease, failure: &Failure) {
-        let retired = self.state().retire(lease, &self.settings);
+        let retired = self.state().retire(lease, failure, &self.settings);
         if retired.is_some() {
             tracing::warn!(
                 generation = lease.generation,

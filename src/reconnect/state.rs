@@ -125,7 +125,12 @@ impl<C: Clone> State<C> {
 
     /// A call failed in a way that its connection does not outlive. Gives the connection to drop,
     /// if it is still the one in use.
-    pub(super) fn retire(&mut self, lease: &Lease, settings: &Settings) -> Option<C> {
+    pub(super) fn retire(
+        &mut self,
+        lease: &Lease,
+        failure: &Failure,
+        settings: &Settings,
+    ) -> Option<C> {
         match &self.phase {
             Phase::Connected { lease: current, .. } if current.generation == lease.generation => {}
             _ => return None,
@@ -135,6 +140,7 @@ impl<C: Clone> State<C> {
             self.ceilings = settings.backoff.ceilings();
             self.setback = None;
         } else {
+            self.last_failure = Some(failure.again());
             self.back_off();
         }
         lease.retire();

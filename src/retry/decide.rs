@@ -40,6 +40,14 @@ pub(super) fn verdict(failure: &Failure, word: Word) -> Verdict {
     }
 }
 
+/// The wait of a call that may be made again at once, if there is time left for it.
+pub(super) fn no_wait(room: Option<Duration>) -> Result<Duration, Stopped> {
+    match room {
+        Some(Duration::ZERO) => Err(Stopped::Deadline),
+        _ => Ok(Duration::ZERO),
+    }
+}
+
 /// The wait before the next attempt, or why there is none.
 ///
 /// `room` is what is left of the deadline. A wait must be shorter, for the attempt needs time too.

@@ -30,7 +30,8 @@ where
 // Calling -> Waiting -> Readying -> Calling, until an outcome is final.
 #[pin_project(project = StateProj)]
 enum State<F> {
-    Calling(#[pin] F),
+    // With what failed the attempt before.
+    Calling(#[pin] F, Option<Failure>),
     // The failure that is waited out stays, in case it is the last that is heard; the result that
     // it may have held does not.
     Waiting(Option<Failure>),
@@ -43,7 +44,7 @@ where
 {
     pub(super) fn new(answer: S::Future, progress: Progress<S, Req>) -> Self {
         Self {
-            state: State::Calling(answer),
+            state: State::Calling(answer, None),
             timer: Timer::Unset,
             progress,
         }
@@ -64,7 +65,7 @@ where
         let progress = this.progress;
         loop {
             match this.state.as_mut().project() {
-                StateProj::Calling(answer) => match answer.poll(cx) {
+                StateProj::Calling(answer, before) => match answer.poll(cx) {
                     Poll::Ready(Ok(answer)) => {
                         progress.succeed();
                         return Poll::Ready(Ok(answer));
@@ -85,6 +86,10 @@ where
                     Poll::Pending => {
                         ready!(this.timer.until(progress.deadline(), cx));
                         let failure = Failure::timeout("no answer within the call's deadline");
+                        let failure = match before.take() {
+                            Some(before) => failure.because(before),
+                            None => failure,
+                        };
                         let stopped = Some(Stopped::Deadline);
                         return Poll::Ready(Err(progress.give_up(failure, stopped)));
                     }
@@ -103,7 +108,8 @@ where
                         }
                         Poll::Ready(Ok(())) => {
                             let answer = progress.repeat();
-                            this.state.set(State::Calling(answer));
+                            let before = failure.take();
+                            this.state.set(State::Calling(answer, before));
                             continue;
                         }
                         Poll::Ready(Err(error)) => (Failure::from_any(error), Stopped::NotReady),

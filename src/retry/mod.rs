@@ -16,7 +16,8 @@
 //! | may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
 //!
 //! A [`Tool`](crate::Class::Tool) failure is of those that waiting does not help, unless it says
-//! `retryable: true`. A session that the server lost is waited for once in a call.
+//! `retryable: true`. A call whose session the server lost is repeated once, at once and whatever
+//! the budget: the server is there, and [`reconnect`](crate::reconnect) paces what makes the new one.
 //!
 //! # The wait
 //!

@@ -86,27 +86,30 @@ impl<S, Req> Progress<S, Req> {
             return Err(Some(Stopped::Attempts));
         }
         self.lost_its_session |= is_session_loss;
+        let room = self
+            .policy
+            .deadline
+            .map(|deadline| deadline.saturating_sub(elapsed));
         let waiting = self.waiting.get_or_insert_with(|| {
             Box::new(Waiting {
                 source: self.policy.waits.start(),
                 past: Vec::new(),
             })
         });
-        let ceiling = waiting.source.next().ok_or(Stopped::Attempts)?;
-        let room = self
-            .policy
-            .deadline
-            .map(|deadline| deadline.saturating_sub(elapsed));
-        let wait = decide::wait(failure.retry_after(), ceiling, room, &self.policy)?;
-        // Last, so that a repeat that is not made for another reason is not paid for.
-        if self
-            .policy
-            .budget
-            .as_ref()
-            .is_some_and(|budget| !budget.withdraw())
-        {
-            return Err(Some(Stopped::Budget));
-        }
+        let wait = if is_session_loss && failure.retry_after().is_none() {
+            // The server is there, and whoever makes the new session paces that. It happens once in
+            // a call, and to all calls at the same time: no budget is made for that.
+            decide::no_wait(room)?
+        } else {
+            let ceiling = waiting.source.next().ok_or(Stopped::Attempts)?;
+            let wait = decide::wait(failure.retry_after(), ceiling, room, &self.policy)?;
+            // Last, so that a repeat that is not made for another reason is not paid for.
+            let budget = self.policy.budget.as_ref();
+            if budget.is_some_and(|budget| !budget.withdraw()) {
+                return Err(Some(Stopped::Budget));
+            }
+            wait
+        };
         waiting.past.push(wait);
         self.note(failure, wait);
         Ok(wait)

@@ -2,10 +2,10 @@ use crate::call::{Flagged, ToolResult};
 use ::rmcp::model::{CallToolResponse, GetPromptResponse, JsonObject, ReadResourceResponse};
 use serde_json::Value;
 
-/// What a handler answers to a [`ServerCall`](super::ServerCall), of the kind that was asked for.
+/// What a server answers to a [`Request`](super::Request), of the kind that was asked for.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum ServerAnswer {
+pub enum Answer {
     /// To `tools/call`.
     Tool(CallToolResponse),
     /// To `resources/read`.
@@ -14,7 +14,7 @@ pub enum ServerAnswer {
     Prompt(GetPromptResponse),
 }
 
-impl ServerAnswer {
+impl Answer {
     fn tool(&self) -> Option<&CallToolResponse> {
         match self {
             Self::Tool(response) => Some(response),
@@ -23,7 +23,7 @@ impl ServerAnswer {
     }
 }
 
-impl ToolResult for ServerAnswer {
+impl ToolResult for Answer {
     fn is_error(&self) -> bool {
         self.tool().is_some_and(ToolResult::is_error)
     }

@@ -4,6 +4,8 @@
 //! `StreamableHttpService`, over whatever rmcp serves. Tool calls, resource reads and prompts go
 //! through one stack; every other method goes to the handler as it is.
 //!
+//! For who calls servers instead, [`client`] has connections that come back (feature `rmcp-client`).
+//!
 //! ```no_run
 //! use mcp_resilience::{fatal::Fatal, rmcp::Resilient};
 //! use rmcp::{ServerHandler, transport::async_rw::AsyncRwTransport};
@@ -91,28 +93,24 @@
 //! module by its name, or with `*`: rmcp's own macros mean the crate of that name.
 //!
 //! [`ErrorData`]: ::rmcp::ErrorData
+#![cfg_attr(
+    not(feature = "rmcp-client"),
+    allow(
+        rustdoc::broken_intra_doc_links,
+        reason = "the page names the client side, which this build leaves out"
+    )
+)]
 
 mod answer;
-mod any_error;
-mod attempt;
-mod dispatch;
-mod error_data;
-mod forward;
-mod handler;
+#[cfg(feature = "rmcp-client")]
+pub mod client;
 mod model;
-mod net;
 mod request;
-mod resilient;
-mod run;
-mod running;
-mod thrown;
+#[cfg(feature = "rmcp")]
+mod server;
 
-pub use self::{
-    answer::ServerAnswer,
-    any_error::AnyError,
-    attempt::Attempt,
-    handler::HandlerService,
-    request::{ServerCall, ServerRequest},
-    resilient::{PresetStack, Resilient},
-    run::Shutdown,
+#[cfg(feature = "rmcp")]
+pub use self::server::{
+    AnyError, Attempt, HandlerService, PresetStack, Resilient, ServerCall, Shutdown,
 };
+pub use self::{answer::Answer, request::Request};

@@ -1,32 +1,12 @@
-use super::model;
 use crate::call::{Arguments, Hints, Method, ToolCall};
-use ::rmcp::{
-    RoleServer,
-    model::{
-        CallToolRequestParams, GetPromptRequestParams, JsonObject, ReadResourceRequestParams, Tool,
-    },
-    service::RequestContext,
-};
-use serde_json::Value;
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering::Relaxed},
+use ::rmcp::model::{
+    CallToolRequestParams, GetPromptRequestParams, JsonObject, ReadResourceRequestParams, Tool,
 };
 
-/// A request that a client made of a handler, with its context.
-#[derive(Clone, Debug)]
-pub struct ServerCall {
-    request: ServerRequest,
-    context: RequestContext<RoleServer>,
-    hints: Hints,
-    // Shared by the copies, which are attempts at the same call.
-    attempts: Arc<AtomicU32>,
-}
-
-/// What the client asks for.
+/// What a client asks for.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum ServerRequest {
+pub enum Request {
     /// `tools/call`.
     Tool(CallToolRequestParams),
     /// `resources/read`.
@@ -35,102 +15,85 @@ pub enum ServerRequest {
     Prompt(GetPromptRequestParams),
 }
 
-impl ServerCall {
-    pub(super) fn new(
-        request: ServerRequest,
-        tool: Option<&Tool>,
-        context: RequestContext<RoleServer>,
-    ) -> Self {
-        Self {
-            hints: hints(&request, tool),
-            request,
-            context,
-            attempts: Arc::default(),
+impl Request {
+    /// Whether it continues a call: what it continues may be used up by a first attempt.
+    fn is_continuation(&self) -> bool {
+        match self {
+            Self::Tool(p) => p.input_responses.is_some() || p.request_state.is_some(),
+            Self::Resource(p) => p.input_responses.is_some() || p.request_state.is_some(),
+            Self::Prompt(p) => p.input_responses.is_some() || p.request_state.is_some(),
         }
-    }
-
-    /// What the client asks for.
-    #[must_use]
-    pub fn request(&self) -> &ServerRequest {
-        &self.request
-    }
-
-    /// The context in which it asks.
-    #[must_use]
-    pub fn context(&self) -> &RequestContext<RoleServer> {
-        &self.context
-    }
-
-    /// Counts one more attempt, and gives its number.
-    pub(super) fn begin_attempt(&self) -> u32 {
-        self.attempts.fetch_add(1, Relaxed).saturating_add(1)
-    }
-
-    pub(super) fn into_parts(self) -> (ServerRequest, RequestContext<RoleServer>) {
-        (self.request, self.context)
     }
 }
 
-impl ToolCall for ServerCall {
+impl From<CallToolRequestParams> for Request {
+    fn from(params: CallToolRequestParams) -> Self {
+        Self::Tool(params)
+    }
+}
+
+impl From<ReadResourceRequestParams> for Request {
+    fn from(params: ReadResourceRequestParams) -> Self {
+        Self::Resource(params)
+    }
+}
+
+impl From<GetPromptRequestParams> for Request {
+    fn from(params: GetPromptRequestParams) -> Self {
+        Self::Prompt(params)
+    }
+}
+
+impl ToolCall for Request {
     fn name(&self) -> &str {
-        match &self.request {
-            ServerRequest::Tool(params) => params.name(),
-            ServerRequest::Resource(params) => params.name(),
-            ServerRequest::Prompt(params) => params.name(),
+        match self {
+            Self::Tool(params) => params.name(),
+            Self::Resource(params) => params.name(),
+            Self::Prompt(params) => params.name(),
         }
     }
 
     fn method(&self) -> Method {
-        match &self.request {
-            ServerRequest::Tool(_) => Method::CallTool,
-            ServerRequest::Resource(_) => Method::ReadResource,
-            ServerRequest::Prompt(_) => Method::GetPrompt,
+        match self {
+            Self::Tool(params) => params.method(),
+            Self::Resource(params) => params.method(),
+            Self::Prompt(params) => params.method(),
         }
     }
 
     fn arguments(&self) -> Option<Arguments<'_>> {
-        match &self.request {
-            ServerRequest::Tool(params) => params.arguments(),
-            ServerRequest::Resource(params) => params.arguments(),
-            ServerRequest::Prompt(params) => params.arguments(),
+        match self {
+            Self::Tool(params) => params.arguments(),
+            Self::Resource(params) => params.arguments(),
+            Self::Prompt(params) => params.arguments(),
         }
     }
 
-    /// rmcp moves a request's `_meta` into its context.
     fn meta(&self) -> Option<&JsonObject> {
-        Some(model::object(&self.context.meta))
-    }
-
-    fn hints(&self) -> Hints {
-        self.hints
-    }
-
-    fn request_id(&self) -> Option<Value> {
-        Some(self.context.id.clone().into_json_value())
-    }
-
-    /// The header of the HTTP request that carried it, if HTTP did.
-    fn session_id(&self) -> Option<&str> {
-        let parts = self.context.extensions.get::<::http::request::Parts>()?;
-        parts.headers.get("mcp-session-id")?.to_str().ok()
+        match self {
+            Self::Tool(params) => params.meta(),
+            Self::Resource(params) => params.meta(),
+            Self::Prompt(params) => params.meta(),
+        }
     }
 }
 
-fn hints(request: &ServerRequest, tool: Option<&Tool>) -> Hints {
-    let is_continuation = match request {
-        ServerRequest::Tool(p) => p.input_responses.is_some() || p.request_state.is_some(),
-        ServerRequest::Resource(p) => p.input_responses.is_some() || p.request_state.is_some(),
-        ServerRequest::Prompt(p) => p.input_responses.is_some() || p.request_state.is_some(),
+/// What is known of a request, from what is known of its tool. Reading may happen twice.
+pub(super) fn hints(request: &Request, tool: Option<Hints>) -> Hints {
+    let tool = match request {
+        Request::Tool(_) => tool.unwrap_or_default(),
+        Request::Resource(_) | Request::Prompt(_) => Hints::new().read_only(true),
     };
-    let hints = Hints::new().output_schema(tool.is_some_and(|tool| tool.output_schema.is_some()));
-    if is_continuation {
-        // What it continues may be used up by the first attempt.
-        return hints;
+    if request.is_continuation() {
+        return Hints::new().output_schema(tool.has_output_schema());
     }
-    let ServerRequest::Tool(_) = request else {
-        return hints.read_only(true);
-    };
-    match tool.and_then(|tool| tool.annotations.as_ref()) {
+    tool
+}
+
+/// What a tool's listing says of it.
+pub(super) fn said_of(tool: &Tool) -> Hints {
+    let hints = Hints::new().output_schema(tool.output_schema.is_some());
+    match &tool.annotations {
         Some(said) => hints
             .read_only(said.read_only_hint == Some(true))
             .idempotent(said.idempotent_hint == Some(true)),

@@ -15,4 +15,5 @@ mod preset;
 mod reconnect;
 mod retry;
 mod retry_after;
+mod session;
 mod support;

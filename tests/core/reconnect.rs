@@ -10,6 +10,7 @@ use mcp_resilience::{
 };
 use std::{
     collections::VecDeque,
+    error::Error as _,
     future::pending,
     io::{Error, ErrorKind},
     iter::repeat_with,
@@ -341,13 +342,27 @@ async fn a_connection_that_never_answered_counts_as_a_dial_that_failed() {
 
     let server = Server::new([Dial::Breaks, Dial::Breaks, Dial::Breaks]);
     let tools = server.connect(exact());
-    for _ in 0..3 {
-        let failure = fail(&tools, Ask::Who).await;
-        assert_eq!(failure.class(), Class::Connection);
-        assert_eq!(failure.delivery(), Delivery::NotSent);
-    }
-    assert_eq!(who(&tools).await, 4);
+    assert_eq!(
+        who(&tools).await,
+        4,
+        "a call that never left goes to the next"
+    );
     assert_eq!(server.dials(), [0, 1000, 3000, 7000], "is never ready");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_finds_only_connections_that_are_never_ready_waits_for_no_longer_than_its_patience()
+ {
+    let server = Server::new(repeat_with(|| Dial::Breaks).take(100));
+    let tools = server.connect(exact().patience(10 * SECOND));
+    let failure = fail(&tools, Ask::Who).await;
+    assert_eq!(failure.class(), Class::Connection);
+    assert_eq!(failure.delivery(), Delivery::NotSent);
+    assert!(
+        failure.source().is_some(),
+        "and says what was wrong with the last"
+    );
+    assert_eq!(server.dials(), [0, 1000, 3000, 7000]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use mcp_resilience::{
     call_log::CallLogLayer,
     classify::ClassifyLayer,
     is_error::IsErrorLayer,
-    rmcp::{Resilient, ServerAnswer, ServerCall},
+    rmcp::{Answer, Resilient, ServerCall},
 };
 use rmcp::{model::CallToolResult, service::ServiceError};
 use serde_json::json;
@@ -117,7 +117,7 @@ async fn a_layer_of_ones_own_may_answer_by_itself() {
         let answer = service_fn(async |call: ServerCall| {
             let id = call.context().id.to_string();
             let result = CallToolResult::success(vec![rmcp::model::ContentBlock::text(id)]);
-            Ok::<_, BoxError>(ServerAnswer::Tool(result.into()))
+            Ok::<_, BoxError>(Answer::Tool(result.into()))
         });
         BoxCloneSyncService::new(answer)
     });

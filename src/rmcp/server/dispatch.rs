@@ -1,8 +1,9 @@
-use super::{Resilient, ServerAnswer, ServerCall, ServerRequest, error_data, net::Net, thrown};
+use super::{Resilient, ServerCall, error_data, net::Net, thrown};
 use crate::{
     classify::catch_panic,
     failure::{BoxError, Class, Failure},
     ledger::CallId,
+    rmcp::{Answer, Request},
 };
 use ::rmcp::{ErrorData, RoleServer, ServerHandler, model::Tool, service::RequestContext};
 use tower::{Service, ServiceExt};
@@ -10,15 +11,15 @@ use tower::{Service, ServiceExt};
 impl<H, S> Resilient<H, S>
 where
     H: ServerHandler,
-    S: Service<ServerCall, Response = ServerAnswer> + Clone,
+    S: Service<ServerCall, Response = Answer> + Clone,
     S::Error: Into<BoxError>,
 {
     /// Sends a request through the stack, unless the client gives it up.
     pub(super) async fn dispatch(
         &self,
-        request: ServerRequest,
+        request: Request,
         context: RequestContext<RoleServer>,
-    ) -> Result<ServerAnswer, ErrorData> {
+    ) -> Result<Answer, ErrorData> {
         let _counted = self.running.one_more();
         let cancellation = context.ct.clone();
         let tool = self.tool(&request);
@@ -41,8 +42,8 @@ where
 
     /// What the handler knows of the tool. Whatever is wrong there shows again, and is told, when
     /// the tool is called.
-    fn tool(&self, request: &ServerRequest) -> Option<Tool> {
-        let ServerRequest::Tool(params) = request else {
+    fn tool(&self, request: &Request) -> Option<Tool> {
+        let Request::Tool(params) = request else {
             return None;
         };
         catch_panic(|| self.handler.get_tool(&params.name)).unwrap_or_else(|panic| {

@@ -1,7 +1,8 @@
-use super::{Attempt, ServerAnswer, ServerCall, ServerRequest, running::Running, thrown};
+use super::{Attempt, ServerCall, running::Running, thrown};
 use crate::{
     call::ToolCall,
     failure::{BoxError, Delivery, Failure, Stopped},
+    rmcp::{Answer, Request},
 };
 use ::rmcp::ServerHandler;
 use std::{
@@ -29,9 +30,9 @@ impl<H> HandlerService<H> {
 }
 
 impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
-    type Response = ServerAnswer;
+    type Response = Answer;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<ServerAnswer, BoxError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
@@ -62,24 +63,24 @@ async fn answer<H: ServerHandler>(
     handler: &H,
     call: ServerCall,
     attempt: Attempt,
-) -> Result<ServerAnswer, ::rmcp::ErrorData> {
+) -> Result<Answer, ::rmcp::ErrorData> {
     let (request, mut context) = call.into_parts();
     context.extensions.insert(attempt);
     // Cancelled with the attempt, however it ends: for what the handler may have spawned.
     context.ct = context.ct.child_token();
     let _ended = context.ct.clone().drop_guard();
     match request {
-        ServerRequest::Tool(params) => {
+        Request::Tool(params) => {
             let answer = handler.call_tool(params, context).await?;
-            Ok(ServerAnswer::Tool(answer))
+            Ok(Answer::Tool(answer))
         }
-        ServerRequest::Resource(params) => {
+        Request::Resource(params) => {
             let answer = handler.read_resource(params, context).await?;
-            Ok(ServerAnswer::Resource(answer))
+            Ok(Answer::Resource(answer))
         }
-        ServerRequest::Prompt(params) => {
+        Request::Prompt(params) => {
             let answer = handler.get_prompt(params, context).await?;
-            Ok(ServerAnswer::Prompt(answer))
+            Ok(Answer::Prompt(answer))
         }
     }
 }

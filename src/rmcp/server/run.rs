@@ -1,7 +1,8 @@
-use super::{Resilient, ServerAnswer, ServerCall};
+use super::{Resilient, ServerCall};
 use crate::{
     failure::BoxError,
     fatal::{Fatal, startup::OrFatal},
+    rmcp::Answer,
 };
 use ::rmcp::{
     RoleServer, ServerHandler, ServiceExt, service::ServerInitializeError, transport::IntoTransport,
@@ -29,7 +30,7 @@ const LEAVE: Duration = Duration::from_millis(200);
 impl<H, S> Resilient<H, S>
 where
     H: ServerHandler,
-    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
+    S: Service<ServerCall, Response = Answer> + Clone + Send + Sync + 'static,
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {

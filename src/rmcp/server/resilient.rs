@@ -16,7 +16,7 @@ pub type PresetStack<H> = Resilience<HandlerService<H>>;
 
 /// A handler in a stack, and a [`ServerHandler`] itself.
 ///
-/// See the [module page](super) for what becomes of which failure, and an example. Clones share
+/// See the [page of the adapter](crate::rmcp) for what becomes of which failure, and an example. Clones share
 /// the handler and the state of the stack.
 pub struct Resilient<H, S = PresetStack<H>> {
     pub(super) handler: Arc<H>,
@@ -27,7 +27,7 @@ pub struct Resilient<H, S = PresetStack<H>> {
 }
 
 impl<H: ServerHandler> Resilient<H> {
-    /// Wraps a handler in the [preset](crate::preset) with its [defaults](super#limits): one log
+    /// Wraps a handler in the [preset](crate::preset) with its [defaults](crate::rmcp#limits): one log
     /// line a call on stderr, 30 s for an attempt, 55 s and three attempts for a call.
     #[must_use]
     pub fn new(handler: H) -> Self {

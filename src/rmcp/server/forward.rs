@@ -4,8 +4,11 @@
     reason = "what MCP has deprecated is forwarded as long as rmcp has it"
 )]
 
-use super::{Resilient, ServerAnswer, ServerCall, ServerRequest};
-use crate::failure::BoxError;
+use super::{Resilient, ServerCall};
+use crate::{
+    failure::BoxError,
+    rmcp::{Answer, Request},
+};
 use ::rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -50,7 +53,7 @@ macro_rules! forward {
 impl<H, S> ServerHandler for Resilient<H, S>
 where
     H: ServerHandler,
-    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
+    S: Service<ServerCall, Response = Answer> + Clone + Send + Sync + 'static,
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {
@@ -59,9 +62,9 @@ where
         request: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        let request = ServerRequest::Tool(request);
+        let request = Request::Tool(request);
         match self.dispatch(request, context).await? {
-            ServerAnswer::Tool(response) => Ok(response),
+            Answer::Tool(response) => Ok(response),
             _ => Err(wrong_kind()),
         }
     }
@@ -71,9 +74,9 @@ where
         request: ReadResourceRequestParams,
         context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let request = ServerRequest::Resource(request);
+        let request = Request::Resource(request);
         match self.dispatch(request, context).await? {
-            ServerAnswer::Resource(response) => Ok(response),
+            Answer::Resource(response) => Ok(response),
             _ => Err(wrong_kind()),
         }
     }
@@ -83,9 +86,9 @@ where
         request: GetPromptRequestParams,
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let request = ServerRequest::Prompt(request);
+        let request = Request::Prompt(request);
         match self.dispatch(request, context).await? {
-            ServerAnswer::Prompt(response) => Ok(response),
+            Answer::Prompt(response) => Ok(response),
             _ => Err(wrong_kind()),
         }
     }

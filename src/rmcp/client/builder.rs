@@ -1,0 +1,66 @@
+use super::{Client, Connector, client::Parts};
+use crate::{call::Hints, failure::Failure, preset::ResilienceLayer, reconnect::ReconnectLayer};
+
+/// Settings of a [`Client`].
+#[derive(Debug)]
+#[must_use = "settings do nothing until they are built"]
+pub struct ClientBuilder<C> {
+    connector: C,
+    resilience: ResilienceLayer,
+    reconnect: ReconnectLayer<()>,
+}
+
+impl<C: Connector> ClientBuilder<C> {
+    pub(super) fn new(connector: C) -> Self {
+        Self {
+            connector,
+            resilience: ResilienceLayer::new(),
+            reconnect: ReconnectLayer::new(()),
+        }
+    }
+
+    /// The layers around the connections, instead of the preset's defaults.
+    pub fn resilience(mut self, layer: ResilienceLayer) -> Self {
+        self.resilience = layer;
+        self
+    }
+
+    /// How connections are made again, instead of the
+    /// [defaults](crate::reconnect#defaults).
+    pub fn reconnect(mut self, layer: ReconnectLayer<()>) -> Self {
+        self.reconnect = layer;
+        self
+    }
+
+    /// Says yourself whether a tool only reads, or may run twice; whatever the server says of it.
+    pub fn hints(self, tool: impl Into<String>, hints: Hints) -> Self {
+        self.connector.catalog().say(tool, hints);
+        self
+    }
+
+    /// The client, with a connection, so that a server that cannot be reached shows now.
+    ///
+    /// # Errors
+    ///
+    /// [`Fatal`](crate::Class::Fatal), with the connector's failure as its source, when the first
+    /// dial fails. With [`retry_first_dial`](crate::reconnect::ReconnectBuilder::retry_first_dial),
+    /// what the connector fails with for good, or `Connection` when the patience is over.
+    pub async fn connect(self) -> Result<Client, Failure> {
+        let client = self.build();
+        client.handle().connect().await?;
+        Ok(client)
+    }
+
+    /// The client, which connects at the first call. That one knows nothing of the tools yet, and
+    /// is not repeated unless [`hints`](Self::hints) say so.
+    pub fn build(self) -> Client {
+        let (catalog, census) = (self.connector.catalog(), self.connector.census());
+        let (stack, handle) = self.resilience.connect(&self.reconnect, self.connector);
+        Client::new(Parts {
+            stack,
+            handle,
+            catalog,
+            census,
+        })
+    }
+}

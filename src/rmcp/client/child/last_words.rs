@@ -1,0 +1,55 @@
+use crate::failure::escaped;
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// How many lines are kept, and how much of each.
+const LINES: usize = 20;
+const LINE: usize = 500;
+
+/// The last lines of a stream that nobody else reads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LastWords(Arc<Mutex<VecDeque<String>>>);
+
+impl LastWords {
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.lock().iter().cloned().collect()
+    }
+
+    /// Reads to the end, so that the writer never has to wait.
+    pub(super) async fn read(&self, mut stream: impl AsyncRead + Unpin) {
+        let mut chunk = [0; 4096];
+        let mut line = Vec::new();
+        while let Ok(length @ 1..) = stream.read(&mut chunk).await {
+            for byte in &chunk[..length] {
+                if *byte == b'\n' {
+                    self.end_line(&mut line);
+                } else if line.len() < LINE {
+                    line.push(*byte);
+                }
+            }
+        }
+        self.end_line(&mut line);
+    }
+
+    fn end_line(&self, line: &mut Vec<u8>) {
+        let text = String::from_utf8_lossy(line);
+        let text = escaped(text.trim_end(), LINE, &[]);
+        line.clear();
+        if text.is_empty() {
+            return;
+        }
+        tracing::debug!(line = %text, "the tool server wrote to stderr");
+        let mut lines = self.lock();
+        if lines.len() == LINES {
+            lines.pop_front();
+        }
+        lines.push_back(text);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

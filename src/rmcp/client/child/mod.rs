@@ -1,0 +1,246 @@
+//! Servers that are a child process, over its stdin and stdout.
+
+mod ended;
+mod group;
+mod last_words;
+mod supervisor;
+
+pub(super) use self::supervisor::Child;
+
+use super::{
+    Catalog, Connection,
+    census::Census,
+    connector::Sealed,
+    dial::{Settings, dial},
+};
+use crate::failure::{Class, Delivery, Failure};
+use ::rmcp::{ClientHandler, service::ClientLifecycleMode, transport::async_rw::AsyncRwTransport};
+use std::{
+    ffi::{OsStr, OsString},
+    fmt, io,
+    path::PathBuf,
+    pin::Pin,
+    process::Stdio,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::process::Command;
+use tower::Service;
+
+/// Starts a server as a child process, and connects to it.
+///
+/// On Unix the child leads a process group of its own: what it starts ends with it, and a Ctrl-C in
+/// a terminal is not meant for it. Closing takes what it takes, in the background: the child's stdin
+/// is closed; after 3 s the group gets a `SIGTERM`, and after 3 s more a `SIGKILL`. It is always
+/// waited for, and leaves no zombie. Where the runtime ends before that, it is killed.
+///
+/// What it writes to stderr is read, and goes to `tracing` at debug level; its last lines and its
+/// exit status are the source of the failure of a call that was lost with it. No model sees them.
+///
+/// | Setting | Default |
+/// |---|---|
+/// | [`start_timeout`](Self::start_timeout): spawning, the handshake and the list of tools | 10 s |
+/// | [`call_timeout`](Self::call_timeout): one call | 60 s |
+/// | [`lifecycle`](Self::lifecycle) | `initialize` |
+///
+/// # Errors
+///
+/// Each of them says that no call was sent.
+///
+/// | | [Class](crate::Class) |
+/// |---|---|
+/// | there is no such command, or it may not be run | `Disabled`: it is not tried again |
+/// | it ended, or closed its stdout, before it was ready | `Connection` |
+/// | it was not ready in time | `Timeout` |
+/// | it refused | what its JSON-RPC error means |
+/// | it speaks another protocol | `Disabled` |
+#[derive(Clone)]
+pub struct ChildProcess<H = ()> {
+    program: OsString,
+    arguments: Vec<OsString>,
+    // None to take one away.
+    environment: Vec<(OsString, Option<OsString>)>,
+    directory: Option<PathBuf>,
+    settings: Settings<H>,
+}
+
+impl ChildProcess {
+    /// A command without arguments, looked up as a shell does.
+    #[must_use]
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Self {
+            program: program.as_ref().to_owned(),
+            arguments: Vec::new(),
+            environment: Vec::new(),
+            directory: None,
+            settings: Settings::default(),
+        }
+    }
+}
+
+impl<H> ChildProcess<H> {
+    /// One more argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// More arguments.
+    #[must_use]
+    pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        let arguments = arguments.into_iter();
+        self.arguments
+            .extend(arguments.map(|argument| argument.as_ref().to_owned()));
+        self
+    }
+
+    /// A variable of its environment, which is this process's otherwise.
+    #[must_use]
+    pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        let value = Some(value.as_ref().to_owned());
+        self.environment.push((name.as_ref().to_owned(), value));
+        self
+    }
+
+    /// A variable that it is not to have.
+    #[must_use]
+    pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
+        self.environment.push((name.as_ref().to_owned(), None));
+        self
+    }
+
+    /// Where it runs.
+    #[must_use]
+    pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// The longest that it may take to be ready. A first run by a package runner may have to
+    /// download the server. A [dial timeout](crate::reconnect::ReconnectBuilder::dial_timeout)
+    /// around it must be longer.
+    #[must_use]
+    pub fn start_timeout(mut self, limit: Duration) -> Self {
+        self.settings.start_timeout = limit;
+        self
+    }
+
+    /// The longest that one call may take; an attempt timeout further out may be shorter.
+    #[must_use]
+    pub fn call_timeout(mut self, limit: Duration) -> Self {
+        self.settings.call_timeout = limit;
+        self
+    }
+
+    /// How the two sides come to terms.
+    #[must_use]
+    pub fn lifecycle(mut self, mode: ClientLifecycleMode) -> Self {
+        self.settings.lifecycle = mode;
+        self
+    }
+
+    /// Who answers the server's own requests; each connection gets a clone.
+    #[must_use]
+    pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> ChildProcess<N> {
+        ChildProcess {
+            program: self.program,
+            arguments: self.arguments,
+            environment: self.environment,
+            directory: self.directory,
+            settings: self.settings.with_handler(handler),
+        }
+    }
+
+    /// What is known of the server's tools.
+    #[must_use]
+    pub fn catalog(&self) -> Catalog {
+        self.settings.catalog.clone()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        for (name, value) in &self.environment {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn not_started(&self, error: io::Error) -> Failure {
+        let program = self.program.display();
+        let failure = match error.kind() {
+            io::ErrorKind::NotFound
+            | io::ErrorKind::PermissionDenied
+            | io::ErrorKind::NotADirectory
+            | io::ErrorKind::InvalidInput => {
+                Failure::disabled(format!("cannot run the command `{program}`"))
+            }
+            _ => Failure::connection(format!("cannot start the command `{program}`")),
+        };
+        failure.with_delivery(Delivery::NotSent).because(error)
+    }
+}
+
+impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
+    type Response = Connection;
+    type Error = Failure;
+    type Future = Pin<Box<dyn Future<Output = Result<Connection, Failure>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, (): ()) -> Self::Future {
+        let connector = self.clone();
+        Box::pin(async move {
+            let settings = connector.settings.clone();
+            let started = Child::start(connector.command(), &settings.census);
+            let (child, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
+            let transport = AsyncRwTransport::new_client(stdout, stdin);
+            match dial(settings, transport).await {
+                Ok(connection) => Ok(connection.of_child(child).into()),
+                Err(failure) if failure.class() == Class::Connection => {
+                    Err(child.explain(failure).await)
+                }
+                // A child that says nothing may have said on stderr what it waits for.
+                Err(failure) if failure.class() == Class::Timeout => {
+                    Err(child.explain_now(failure))
+                }
+                Err(failure) => Err(failure),
+            }
+        })
+    }
+}
+
+impl<H: ClientHandler + Clone> Sealed for ChildProcess<H> {
+    fn catalog(&self) -> Catalog {
+        self.catalog()
+    }
+
+    fn census(&self) -> Census {
+        self.settings.census.clone()
+    }
+}
+
+/// Without the environment, which holds secrets, as arguments may.
+impl<H> fmt::Debug for ChildProcess<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChildProcess")
+            .field("program", &self.program)
+            .field("directory", &self.directory)
+            .field("start_timeout", &self.settings.start_timeout)
+            .field("call_timeout", &self.settings.call_timeout)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,122 @@
+use super::{
+    ended::Ended,
+    group::{Group, Signal},
+    last_words::LastWords,
+};
+use crate::{failure::Failure, rmcp::client::census::Census};
+use std::{io, pin::pin, process::ExitStatus, time::Duration};
+use tokio::{
+    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::{oneshot, watch},
+    time,
+};
+
+/// How long a child that is told to end may take, before it is told more clearly.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// How long the end of a process may take to be known once its stdout is closed, and what it wrote
+/// to be read once it has ended.
+const NEWS: Duration = Duration::from_millis(200);
+
+/// The process of a connection. It is told to end when this is dropped.
+#[derive(Debug)]
+pub(in crate::rmcp::client) struct Child {
+    id: Option<u32>,
+    status: watch::Receiver<Option<ExitStatus>>,
+    last_words: LastWords,
+    // Dropped with the rest, which is the signal.
+    _needed: oneshot::Sender<()>,
+}
+
+impl Child {
+    pub(super) fn start(
+        command: Command,
+        census: &Census,
+    ) -> io::Result<(Self, ChildStdout, ChildStdin)> {
+        let mut group = Group::start(command)?;
+        let id = group.id();
+        let pipes = group.pipes();
+        let (stdin, stdout, stderr) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
+        let (needed, unneeded) = oneshot::channel();
+        let (ended, status) = watch::channel(None);
+        let last_words = LastWords::default();
+        let (words, member) = (last_words.clone(), census.join());
+        tokio::spawn(async move {
+            supervise(group, stderr, words, unneeded, ended).await;
+            drop(member);
+        });
+        let child = Self {
+            id,
+            status,
+            last_words,
+            _needed: needed,
+        };
+        Ok((child, stdout, stdin))
+    }
+
+    pub(in crate::rmcp::client) fn id(&self) -> Option<u32> {
+        self.id
+    }
+
+    /// Adds what is known of the process's end, and waits a moment for it.
+    pub(in crate::rmcp::client) async fn explain(&self, failure: Failure) -> Failure {
+        let mut status = self.status.clone();
+        // Without news, or without a supervisor: what is known then.
+        let _ = time::timeout(NEWS, status.wait_for(Option::is_some)).await;
+        self.explain_now(failure)
+    }
+
+    /// Adds what is known of the process's end.
+    pub(in crate::rmcp::client) fn explain_now(&self, failure: Failure) -> Failure {
+        failure.because(Ended {
+            status: *self.status.borrow(),
+            last_words: self.last_words.lines(),
+        })
+    }
+}
+
+async fn supervise(
+    mut group: Group,
+    stderr: ChildStderr,
+    last_words: LastWords,
+    mut unneeded: oneshot::Receiver<()>,
+    status: watch::Sender<Option<ExitStatus>>,
+) {
+    let (reading, all_read) = oneshot::channel::<()>();
+    let watched = async {
+        let ended = tokio::select! {
+            ended = group.ended() => ended,
+            _ = &mut unneeded => return close(&mut group).await,
+        };
+        // Not known before what it last wrote was read; whoever it started may go on writing.
+        let _ = time::timeout(NEWS / 2, all_read).await;
+        status.send_replace(ended);
+        // Not told: whoever it started may speak for it.
+        let _ = unneeded.await;
+    };
+    let mut read = pin!(async move {
+        last_words.read(stderr).await;
+        drop(reading);
+    });
+    let mut is_read = false;
+    let mut watched = pin!(watched);
+    loop {
+        tokio::select! {
+            () = &mut watched => return,
+            () = &mut read, if !is_read => is_read = true,
+        }
+    }
+}
+
+/// Its stdin is closed with the connection. What does not end by that gets signals.
+async fn close(group: &mut Group) {
+    if time::timeout(GRACE, group.ended()).await.is_ok() {
+        return;
+    }
+    group.signal(Signal::Terminate);
+    if time::timeout(GRACE, group.ended()).await.is_ok() {
+        return;
+    }
+    group.signal(Signal::Kill);
+    group.ended().await;
+}

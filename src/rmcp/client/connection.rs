@@ -1,0 +1,181 @@
+use super::{ClientCall, census::Member, child::Child, errors};
+use crate::{
+    failure::{Delivery, Failure},
+    rmcp::{Answer, Request},
+};
+use ::rmcp::{
+    ClientHandler, Peer, RoleClient,
+    service::{RunningService, ServiceError},
+};
+use std::{
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::{runtime::Handle, time};
+use tower::Service;
+
+/// How long a connection that nobody needs any more may take to say so to the server.
+const GOODBYE: Duration = Duration::from_secs(3);
+
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// One connection to a server, as the connectors make them.
+///
+/// Ready until the transport is known to be closed. Every call has a request id of its own, and a
+/// time limit; one that is dropped, or takes too long, is cancelled at the server by
+/// `notifications/cancelled`. The connection is closed when its last clone is dropped and the last
+/// call on it is done; that happens in the background.
+#[derive(Clone)]
+pub struct Connection {
+    inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    peer: Peer<RoleClient>,
+    call_timeout: Duration,
+    child: Option<Child>,
+    closing: Option<(Box<dyn Close>, Member)>,
+}
+
+impl Inner {
+    pub(super) fn new<H: ClientHandler>(
+        running: RunningService<RoleClient, H>,
+        call_timeout: Duration,
+        member: Member,
+    ) -> Self {
+        Self {
+            peer: running.peer().clone(),
+            call_timeout,
+            child: None,
+            closing: Some((Box::new(running), member)),
+        }
+    }
+
+    pub(super) fn of_child(mut self, child: Child) -> Self {
+        self.child = Some(child);
+        self
+    }
+
+    async fn send(&self, request: Request) -> Result<Answer, Failure> {
+        if self.peer.is_transport_closed() {
+            return Err(self.gone());
+        }
+        // Dropped in mid-way, each of these tells the server.
+        let answer = async {
+            match request {
+                Request::Tool(params) => self.peer.call_tool_once(params).await.map(Answer::Tool),
+                Request::Resource(params) => {
+                    let answer = self.peer.read_resource_once(params).await;
+                    answer.map(Answer::Resource)
+                }
+                Request::Prompt(params) => {
+                    let answer = self.peer.get_prompt_once(params).await;
+                    answer.map(Answer::Prompt)
+                }
+            }
+        };
+        let error = match time::timeout(self.call_timeout, answer).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => error,
+            Err(elapsed) => {
+                let message = format!("no answer within {:?}", self.call_timeout);
+                return Err(Failure::timeout(message).because(elapsed));
+            }
+        };
+        let is_closed = matches!(error, ServiceError::TransportClosed);
+        let failure = errors::of_call(error);
+        match &self.child {
+            Some(child) if is_closed => Err(child.explain(failure).await),
+            _ => Err(failure),
+        }
+    }
+
+    /// What a call gets that comes too late.
+    fn gone(&self) -> Failure {
+        let failure = Failure::connection("the connection to the tool server is closed")
+            .with_delivery(Delivery::NotSent);
+        match &self.child {
+            Some(child) => child.explain_now(failure),
+            None => failure,
+        }
+    }
+}
+
+impl Connection {
+    pub(super) fn new(inner: Inner) -> Self {
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// What rmcp calls the other side: for what goes past the stack, as completions do.
+    #[must_use]
+    pub fn peer(&self) -> &Peer<RoleClient> {
+        &self.inner.peer
+    }
+
+    /// The id of the server's process, if it is a child of this one.
+    #[must_use]
+    pub fn process_id(&self) -> Option<u32> {
+        self.inner.child.as_ref()?.id()
+    }
+}
+
+impl Service<ClientCall> for Connection {
+    type Response = Answer;
+    type Error = Failure;
+    type Future = BoxFuture<Result<Answer, Failure>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        if self.inner.peer.is_transport_closed() {
+            return Poll::Ready(Err(self.inner.gone()));
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: ClientCall) -> Self::Future {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move { inner.send(call.into_request()).await })
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let Some((running, member)) = self.closing.take() else {
+            return;
+        };
+        // Without a runtime rmcp's own guard has to do.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                running.close().await;
+                drop(member);
+            });
+        }
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("call_timeout", &self.inner.call_timeout)
+            .field("process_id", &self.process_id())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A running service of rmcp, whatever its handler.
+trait Close: Send + Sync {
+    fn close(self: Box<Self>) -> BoxFuture<()>;
+}
+
+impl<H: ClientHandler> Close for RunningService<RoleClient, H> {
+    fn close(mut self: Box<Self>) -> BoxFuture<()> {
+        Box::pin(async move {
+            // However it ended: it is gone.
+            let _ = self.close_with_timeout(GOODBYE).await;
+        })
+    }
+}

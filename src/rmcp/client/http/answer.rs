@@ -1,0 +1,77 @@
+//! Whether an answer belongs to the request that was made.
+
+use super::HttpError;
+use crate::failure::RpcError;
+use ::rmcp::model::{RequestId, ServerJsonRpcMessage};
+use futures_util::StreamExt;
+use reqwest::Response;
+use serde_json::{Map, Value};
+
+/// The longest body that is read: as rmcp's own client does it.
+const LONGEST: usize = 16 * 1024 * 1024;
+
+/// How much of the body of a refusal is looked at.
+const REFUSAL: usize = 64 * 1024;
+
+/// The message of a JSON body.
+pub(super) async fn message(
+    response: Response,
+    asked: Option<&RequestId>,
+) -> Result<Option<ServerJsonRpcMessage>, HttpError> {
+    let Some(body) = read(response, LONGEST).await? else {
+        return Err(HttpError::Answer("it is longer than 16 MiB"));
+    };
+    if body.is_empty() {
+        return Ok(None);
+    }
+    let body: Value = serde_json::from_slice(&body).map_err(HttpError::Message)?;
+    let Value::Object(mut message) = body else {
+        return Err(HttpError::Answer("it is no json-rpc message"));
+    };
+    if asked.is_some_and(|asked| !correlate(&mut message, asked)) {
+        return Err(HttpError::Answer(
+            "it has the id of another request, or none",
+        ));
+    }
+    serde_json::from_value(Value::Object(message))
+        .map(Some)
+        .map_err(HttpError::Message)
+}
+
+/// Whether a message may go on: it is none that ends a call, or it ends this one. An error without
+/// an id is the only one there can be: a request over HTTP is alone with its answer.
+pub(super) fn correlate(message: &mut Map<String, Value>, asked: &RequestId) -> bool {
+    if message.contains_key("method") {
+        return true;
+    }
+    let asked = asked.clone().into_json_value();
+    if let Some(id) = message.get("id").filter(|id| !id.is_null()) {
+        return *id == asked;
+    }
+    message.insert("id".to_owned(), asked);
+    message.contains_key("error")
+}
+
+/// The JSON-RPC error in the body of a refusal.
+pub(super) async fn error(response: Response) -> Option<RpcError> {
+    let body = read(response, REFUSAL).await.ok()??;
+    let body: Value = serde_json::from_slice(&body).ok()?;
+    let error = body.get("error")?;
+    let code = i32::try_from(error.get("code")?.as_i64()?).ok()?;
+    let message = error.get("message")?.as_str()?;
+    Some(RpcError::new(code, message, error.get("data").cloned()))
+}
+
+/// The body, unless it is longer than that.
+async fn read(response: Response, longest: usize) -> Result<Option<Vec<u8>>, HttpError> {
+    let mut body = Vec::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk?;
+        if body.len() + chunk.len() > longest {
+            return Ok(None);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Some(body))
+}

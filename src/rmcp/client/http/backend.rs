@@ -1,0 +1,238 @@
+//! How rmcp's transport makes HTTP requests.
+//!
+//! Its own client loses the status, the `Retry-After` or the error of many an answer, and drops
+//! errors without an id, so that the call hangs.
+
+use super::{
+    HttpError, answer,
+    error::HttpRefusal,
+    events::{self, Events},
+};
+use ::http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+};
+use ::rmcp::{
+    ErrorData,
+    model::{ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage},
+    transport::streamable_http_client::{
+        StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+    },
+};
+use reqwest::{RequestBuilder, Response};
+use std::{collections::HashMap, sync::Arc};
+
+type Result<T> = std::result::Result<T, StreamableHttpError<HttpError>>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+const BOTH: &str = "text/event-stream, application/json";
+
+#[derive(Clone, Debug)]
+pub(super) struct Backend(reqwest::Client);
+
+/// Everything that the requests of one session have in common.
+#[derive(Clone, Debug)]
+pub(super) struct Get {
+    client: reqwest::Client,
+    uri: Arc<str>,
+    session: Option<Arc<str>>,
+    bearer: Option<String>,
+    headers: Headers,
+}
+
+impl Backend {
+    pub(super) fn new(client: reqwest::Client) -> Self {
+        Self(client)
+    }
+
+    fn get(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        bearer: Option<String>,
+        headers: Headers,
+    ) -> Get {
+        Get {
+            client: self.0.clone(),
+            uri,
+            session,
+            bearer,
+            headers,
+        }
+    }
+}
+
+impl Get {
+    fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
+        let mut headers: HeaderMap = self.headers.clone().into_iter().collect();
+        if let Some(Ok(session)) = self.session.as_deref().map(HeaderValue::from_str) {
+            headers.insert(SESSION_ID, session);
+        }
+        let request = request.headers(headers);
+        match &self.bearer {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
+    /// The stream of the session, or the rest of one.
+    pub(super) async fn events(&self, after: Option<String>) -> Result<Events> {
+        let mut request = self
+            .with_headers(self.client.get(&*self.uri))
+            .header(ACCEPT, BOTH);
+        if let Some(id) = after {
+            request = request.header(LAST_EVENT_ID, id);
+        }
+        let response = request.send().await.map_err(HttpError::from)?;
+        let status = response.status();
+        // Asking again would change nothing.
+        if status.is_client_error() {
+            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        }
+        if !status.is_success() {
+            return Err(refusal(response, self.session.is_some()).await.into());
+        }
+        if !has_type(&response, EVENTS) {
+            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        }
+        Ok(events::of(response))
+    }
+}
+
+impl StreamableHttpClient for Backend {
+    type Error = HttpError;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<StreamableHttpPostResponse> {
+        let get = self.get(uri, session_id, auth_header, custom_headers);
+        let asked = match &message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let body = serde_json::to_vec(&message)?;
+        let response = get
+            .with_headers(self.0.post(&*get.uri))
+            .header(ACCEPT, BOTH)
+            .header(CONTENT_TYPE, JSON)
+            .body(body)
+            .send()
+            .await
+            .map_err(HttpError::from)?;
+        let status = response.status();
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        if !status.is_success() {
+            let refusal = refusal(response, get.session.is_some()).await;
+            return match legacy(&message, &refusal) {
+                Some(error) => Ok(StreamableHttpPostResponse::Json(error, None)),
+                None => Err(refusal.into()),
+            };
+        }
+        let session = header(&response, &SESSION_ID);
+        if has_type(&response, EVENTS) {
+            let events = events::of(response);
+            let events = match asked {
+                Some(asked) => events::of_answer(events, get, asked),
+                None => events,
+            };
+            return Ok(StreamableHttpPostResponse::Sse(events, session));
+        }
+        if !has_type(&response, JSON) {
+            return match asked {
+                Some(_) => Err(HttpError::Answer("it is neither json nor events").into()),
+                None => Ok(StreamableHttpPostResponse::Accepted),
+            };
+        }
+        match answer::message(response, asked.as_ref()).await {
+            Ok(Some(message)) => Ok(StreamableHttpPostResponse::Json(message, session)),
+            Ok(None) if asked.is_some() => Err(HttpError::Answer("it is empty").into()),
+            Err(error) if asked.is_some() => Err(error.into()),
+            Ok(None) | Err(_) => Ok(StreamableHttpPostResponse::Accepted),
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<()> {
+        let get = self.get(uri, Some(session_id), auth_header, custom_headers);
+        let request = get.with_headers(self.0.delete(&*get.uri));
+        // Whatever the server thinks of that: the session is of no more use.
+        request.send().await.map_err(HttpError::from)?;
+        Ok(())
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        auth_header: Option<String>,
+        custom_headers: Headers,
+    ) -> Result<Events> {
+        let get = self.get(uri, session_id, auth_header, custom_headers);
+        get.events(last_event_id).await
+    }
+}
+
+async fn refusal(response: Response, had_session: bool) -> HttpError {
+    HttpError::Status(Box::new(HttpRefusal {
+        status: response.status(),
+        retry_after: header(&response, &RETRY_AFTER),
+        www_authenticate: header(&response, &WWW_AUTHENTICATE),
+        had_session,
+        error: answer::error(response).await,
+    }))
+}
+
+/// A server of before `server/discover` may refuse that as a whole; rmcp falls back when it is told
+/// so under the request's id.
+fn legacy(message: &ClientJsonRpcMessage, refusal: &HttpError) -> Option<ServerJsonRpcMessage> {
+    let (ClientJsonRpcMessage::Request(request), HttpError::Status(refusal)) = (message, refusal)
+    else {
+        return None;
+    };
+    let is_legacy = matches!(request.request, ClientRequest::DiscoverRequest(_))
+        && refusal.status.is_client_error()
+        && !matches!(refusal.status.as_u16(), 401 | 403 | 408 | 429);
+    if !is_legacy {
+        return None;
+    }
+    let error = match &refusal.error {
+        Some(error) => ErrorData::new(
+            ::rmcp::model::ErrorCode(error.code),
+            error.message.clone(),
+            error.data.clone(),
+        ),
+        None => ErrorData::invalid_request(format!("http status {}", refusal.status), None),
+    };
+    let id: RequestId = request.id.clone();
+    Some(ServerJsonRpcMessage::error(error, Some(id)))
+}
+
+fn header(response: &Response, name: &HeaderName) -> Option<String> {
+    let value = response.headers().get(name)?.to_str().ok()?;
+    Some(value.to_owned())
+}
+
+fn has_type(response: &Response, expected: &str) -> bool {
+    let Some(value) = header(response, &CONTENT_TYPE) else {
+        return false;
+    };
+    let media_type = value.split(';').next().unwrap_or_default().trim();
+    media_type.eq_ignore_ascii_case(expected)
+}

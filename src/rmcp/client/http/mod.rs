@@ -1,0 +1,246 @@
+//! Servers over streamable HTTP.
+
+mod answer;
+mod backend;
+mod error;
+mod events;
+
+pub use self::error::HttpError;
+
+use self::backend::Backend;
+use super::{
+    Catalog, Connection,
+    census::Census,
+    connector::Sealed,
+    dial::{Settings, dial},
+};
+use crate::failure::{BoxError, Delivery, Failure};
+use ::http::{HeaderName, HeaderValue};
+use ::rmcp::{
+    ClientHandler,
+    service::ClientLifecycleMode,
+    transport::{
+        StreamableHttpClientTransport,
+        common::client_side_sse::ExponentialBackoff,
+        streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError},
+    },
+};
+use std::{
+    collections::HashMap,
+    fmt,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tower::Service;
+
+/// How many calls may be under way at once: a limit of yours belongs around the connection.
+const CALLS: usize = 4096;
+
+/// Connects to a server over streamable HTTP.
+///
+/// rmcp's own repeats are off: a session that the server forgot is a failure of the call, and a new
+/// session a new connection. A stream that breaks off is resumed where the server gave it event ids,
+/// by `GET`, which runs nothing; if it cannot be, the call fails at once.
+///
+/// Needs one of reqwest's features for TLS where the URL begins with `https`; `rmcp-client-https`
+/// brings one.
+///
+/// | Setting | Default |
+/// |---|---|
+/// | [`start_timeout`](Self::start_timeout): the handshake and the list of tools | 10 s |
+/// | [`call_timeout`](Self::call_timeout): one call | 60 s |
+/// | [`lifecycle`](Self::lifecycle) | `initialize` |
+/// | [`client`](Self::client) | reqwest's own, a new one for each connection |
+///
+/// # What a status means
+///
+/// | | [Class](crate::Class) | [Delivery](crate::Delivery) |
+/// |---|---|---|
+/// | nothing listens, no such host | `Connection` | not sent |
+/// | the connection broke later | `Connection` | unknown |
+/// | 404 with a session; any 4xx whose error says that the session is gone | `SessionLost` | refused |
+/// | 401, 403 | `Unauthorized`, `Forbidden` | refused |
+/// | 408 | `Timeout` | refused |
+/// | 429, 503 | `RateLimited`, `Unavailable`, with the wait of `Retry-After` | refused |
+/// | any other with a JSON-RPC error | what the error means | |
+/// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | refused |
+/// | any other 5xx | `Upstream` | unknown |
+///
+/// An answer that belongs to another request, or is no JSON, loses the call: `Connection`, unknown.
+#[derive(Clone)]
+pub struct Http<H = ()> {
+    url: Arc<str>,
+    client: Option<reqwest::Client>,
+    bearer: Option<String>,
+    headers: HashMap<HeaderName, HeaderValue>,
+    settings: Settings<H>,
+}
+
+impl Http {
+    /// The server's URL, as `http://127.0.0.1:8080/mcp`. One that is none shows when it is dialled.
+    #[must_use]
+    pub fn new(url: impl Into<Arc<str>>) -> Self {
+        Self {
+            url: url.into(),
+            client: None,
+            bearer: None,
+            headers: HashMap::new(),
+            settings: Settings::default(),
+        }
+    }
+}
+
+impl<H> Http<H> {
+    /// The token of the `Authorization` header, without `Bearer `.
+    #[must_use]
+    pub fn bearer(mut self, token: impl Into<String>) -> Self {
+        self.bearer = Some(token.into());
+        self
+    }
+
+    /// A header of every request.
+    #[must_use]
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// The HTTP client of every connection: with a proxy, certificates, or time limits of its own.
+    #[must_use]
+    pub fn client(mut self, client: reqwest::Client) -> Self {
+        self.client = Some(client);
+        self
+    }
+
+    /// The longest that the handshake and the list of tools may take. A
+    /// [dial timeout](crate::reconnect::ReconnectBuilder::dial_timeout) around it must be longer.
+    #[must_use]
+    pub fn start_timeout(mut self, limit: Duration) -> Self {
+        self.settings.start_timeout = limit;
+        self
+    }
+
+    /// The longest that one call may take; an attempt timeout further out may be shorter.
+    #[must_use]
+    pub fn call_timeout(mut self, limit: Duration) -> Self {
+        self.settings.call_timeout = limit;
+        self
+    }
+
+    /// How the two sides come to terms.
+    #[must_use]
+    pub fn lifecycle(mut self, mode: ClientLifecycleMode) -> Self {
+        self.settings.lifecycle = mode;
+        self
+    }
+
+    /// Who answers the server's own requests; each connection gets a clone.
+    #[must_use]
+    pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> Http<N> {
+        Http {
+            url: self.url,
+            client: self.client,
+            bearer: self.bearer,
+            headers: self.headers,
+            settings: self.settings.with_handler(handler),
+        }
+    }
+
+    /// What is known of the server's tools.
+    #[must_use]
+    pub fn catalog(&self) -> Catalog {
+        self.settings.catalog.clone()
+    }
+
+    fn transport(&self) -> Result<StreamableHttpClientTransport<Backend>, Failure> {
+        let url =
+            reqwest::Url::parse(&self.url).map_err(|error| no_url(&self.url).because(error))?;
+        if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+            return Err(no_url(&self.url));
+        }
+        let client = match &self.client {
+            Some(client) => client.clone(),
+            None => reqwest::Client::builder()
+                .connect_timeout(self.settings.start_timeout)
+                .build()
+                .map_err(|error| Failure::disabled("cannot make an http client").because(error))?,
+        };
+        let mut config = StreamableHttpClientTransportConfig::with_uri(Arc::clone(&self.url))
+            .max_concurrent_requests(CALLS)
+            .reinit_on_expired_session(false)
+            .custom_headers(self.headers.clone());
+        // The standing stream alone: the backend resumes those of calls.
+        let mut standing = ExponentialBackoff::default();
+        standing.max_times = Some(5);
+        standing.max_delay = Some(Duration::from_secs(30));
+        config.retry_config = Arc::new(standing);
+        config.auth_header.clone_from(&self.bearer);
+        Ok(StreamableHttpClientTransport::with_client(
+            Backend::new(client),
+            config,
+        ))
+    }
+}
+
+fn no_url(url: &str) -> Failure {
+    Failure::disabled(format!("`{url}` is no http url"))
+}
+
+impl<H: ClientHandler + Clone> Service<()> for Http<H> {
+    type Response = Connection;
+    type Error = Failure;
+    type Future = Pin<Box<dyn Future<Output = Result<Connection, Failure>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, (): ()) -> Self::Future {
+        let connector = self.clone();
+        Box::pin(async move {
+            let transport = connector.transport();
+            let transport = transport.map_err(|f| f.with_delivery(Delivery::NotSent))?;
+            let inner = dial(connector.settings.clone(), transport).await?;
+            Ok(inner.into())
+        })
+    }
+}
+
+impl<H: ClientHandler + Clone> Sealed for Http<H> {
+    fn catalog(&self) -> Catalog {
+        self.catalog()
+    }
+
+    fn census(&self) -> Census {
+        self.settings.census.clone()
+    }
+}
+
+/// Without token and headers, which are secrets.
+impl<H> fmt::Debug for Http<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Http")
+            .field("url", &self.url)
+            .field("start_timeout", &self.settings.start_timeout)
+            .field("call_timeout", &self.settings.call_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Names what rmcp's transport over the backend reports; gives back what is another's.
+pub(super) fn failure(error: BoxError) -> Result<Failure, BoxError> {
+    use StreamableHttpError as E;
+    let error = *error.downcast::<StreamableHttpError<HttpError>>()?;
+    let failure = match error {
+        E::Client(error) => return Ok(error.into()),
+        E::SessionExpired => Failure::session_lost(""),
+        E::ReservedHeaderConflict(_) => {
+            Failure::disabled("a header of yours is one that the transport sets")
+        }
+        E::ControlRequestTimeout => Failure::timeout(""),
+        _ => Failure::connection("the connection to the tool server was lost"),
+    };
+    Ok(failure.because(error))
+}

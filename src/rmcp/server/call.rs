@@ -1,0 +1,93 @@
+use crate::{
+    call::{Arguments, Hints, Method, ToolCall},
+    rmcp::{Request, model, request},
+};
+use ::rmcp::{
+    RoleServer,
+    model::{JsonObject, Tool},
+    service::RequestContext,
+};
+use serde_json::Value;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering::Relaxed},
+};
+
+/// A request that a client made of a handler, with its context.
+#[derive(Clone, Debug)]
+pub struct ServerCall {
+    request: Request,
+    context: RequestContext<RoleServer>,
+    hints: Hints,
+    // Shared by the copies, which are attempts at the same call.
+    attempts: Arc<AtomicU32>,
+}
+
+impl ServerCall {
+    pub(super) fn new(
+        request: Request,
+        tool: Option<&Tool>,
+        context: RequestContext<RoleServer>,
+    ) -> Self {
+        Self {
+            hints: request::hints(&request, tool.map(request::said_of)),
+            request,
+            context,
+            attempts: Arc::default(),
+        }
+    }
+
+    /// What the client asks for.
+    #[must_use]
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
+    /// The context in which it asks.
+    #[must_use]
+    pub fn context(&self) -> &RequestContext<RoleServer> {
+        &self.context
+    }
+
+    /// Counts one more attempt, and gives its number.
+    pub(super) fn begin_attempt(&self) -> u32 {
+        self.attempts.fetch_add(1, Relaxed).saturating_add(1)
+    }
+
+    pub(super) fn into_parts(self) -> (Request, RequestContext<RoleServer>) {
+        (self.request, self.context)
+    }
+}
+
+impl ToolCall for ServerCall {
+    fn name(&self) -> &str {
+        self.request.name()
+    }
+
+    fn method(&self) -> Method {
+        self.request.method()
+    }
+
+    fn arguments(&self) -> Option<Arguments<'_>> {
+        self.request.arguments()
+    }
+
+    /// rmcp moves a request's `_meta` into its context.
+    fn meta(&self) -> Option<&JsonObject> {
+        Some(model::object(&self.context.meta))
+    }
+
+    fn hints(&self) -> Hints {
+        self.hints
+    }
+
+    fn request_id(&self) -> Option<Value> {
+        Some(self.context.id.clone().into_json_value())
+    }
+
+    /// The header of the HTTP request that carried it, if HTTP did.
+    fn session_id(&self) -> Option<&str> {
+        let parts = self.context.extensions.get::<::http::request::Parts>()?;
+        parts.headers.get("mcp-session-id")?.to_str().ok()
+    }
+}

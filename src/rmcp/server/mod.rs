@@ -1,0 +1,23 @@
+//! Around a handler: see the [page of the adapter](super).
+
+mod any_error;
+mod attempt;
+mod call;
+mod dispatch;
+mod error_data;
+mod forward;
+mod handler;
+mod net;
+mod resilient;
+mod run;
+mod running;
+mod thrown;
+
+pub use self::{
+    any_error::AnyError,
+    attempt::Attempt,
+    call::ServerCall,
+    handler::HandlerService,
+    resilient::{PresetStack, Resilient},
+    run::Shutdown,
+};
