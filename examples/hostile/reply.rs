@@ -1,0 +1,111 @@
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What goes out for one message that came in.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// It was no request: nothing is due.
+    Taken,
+    /// One answer, or the same one several times.
+    Messages(Vec<Value>),
+    /// The answer, after what is no JSON.
+    Noisy(Value),
+    /// The answer, after a while.
+    Late(Value, Duration),
+    /// Nothing, ever.
+    Silence,
+    /// That many bytes of the answer, then the end of the process.
+    DieAtByte(Value, usize),
+    /// What only HTTP can do.
+    Http(HttpReply),
+}
+
+#[derive(Debug)]
+pub(crate) enum HttpReply {
+    Response(Response),
+    /// That many bytes of the answer, then the end of the connection.
+    CutBody(Value, usize),
+    /// A stream without an answer.
+    CutStream {
+        priming: bool,
+        torn: bool,
+    },
+    /// A reset instead of an answer.
+    Drop,
+}
+
+/// A response with a status of its own.
+#[derive(Debug)]
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) content_type: &'static str,
+    pub(crate) body: String,
+    /// Whether the session is gone after it.
+    pub(crate) forgets: bool,
+}
+
+impl Reply {
+    pub(crate) fn one(message: Value) -> Self {
+        Self::Messages(vec![message])
+    }
+}
+
+impl From<Response> for Reply {
+    fn from(response: Response) -> Self {
+        Self::Http(HttpReply::Response(response))
+    }
+}
+
+impl Response {
+    pub(crate) fn text(status: u16, body: impl Into<String>) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            content_type: "text/plain",
+            body: body.into(),
+            forgets: false,
+        }
+    }
+
+    pub(crate) fn json(status: u16, body: &Value) -> Self {
+        Self {
+            content_type: "application/json",
+            ..Self::text(status, body.to_string())
+        }
+    }
+
+    /// What a server answers that knows nothing of MCP.
+    pub(crate) fn page() -> Self {
+        Self {
+            content_type: "text/html",
+            ..Self::text(200, "<!doctype html><title>Hello</title><p>It works.")
+        }
+    }
+
+    /// The session is not known, as the protocol says it.
+    pub(crate) fn session_not_found() -> Self {
+        Self {
+            forgets: true,
+            ..Self::text(404, "Session not found")
+        }
+    }
+
+    /// The session is not known, as servers in wide use say it.
+    pub(crate) fn stale() -> Self {
+        let message = "Bad Request: No valid session ID provided";
+        let error = json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": message}});
+        Self {
+            forgets: true,
+            ..Self::json(400, &error)
+        }
+    }
+}
+
+pub(crate) fn result(id: &Value, result: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+pub(crate) fn error(id: &Value, code: i32, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}

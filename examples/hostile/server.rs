@@ -1,0 +1,129 @@
+use super::{
+    end,
+    ledger::{Event, Ledger},
+    options::{Annotations, Options, StartFaults},
+    reply::{Reply, Response, error, result},
+    tools::{self, Hints},
+};
+use serde_json::{Value, json};
+use std::io;
+use tokio::time::Instant;
+
+/// The versions of the protocol that it knows, the newest last.
+const PROTOCOLS: [&str; 2] = ["2025-06-18", "2025-11-25"];
+
+/// The server without its wire: what is due for each message.
+#[derive(Debug)]
+pub(crate) struct Server {
+    options: Options,
+    faults: StartFaults,
+    pub(super) ledger: Ledger,
+    /// The number of this start in the ledger.
+    start: usize,
+    ready_at: Instant,
+}
+
+impl Server {
+    /// Notes the start in the ledger. It may be one that fails.
+    pub(crate) fn start(options: Options) -> io::Result<Self> {
+        let ledger = Ledger::open(&options.ledger)?;
+        let start = ledger.started();
+        if options.crashes_at(start) {
+            end(3, "crashed at start");
+        }
+        let faults = options.faults_of(start);
+        let ready_at = Instant::now() + faults.slow_start.unwrap_or_default();
+        Ok(Self {
+            options,
+            faults,
+            ledger,
+            start,
+            ready_at,
+        })
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// How this start fails.
+    pub(crate) fn faults(&self) -> &StartFaults {
+        &self.faults
+    }
+
+    /// The number of this start in the ledger.
+    pub(crate) fn number(&self) -> usize {
+        self.start
+    }
+
+    /// Waits for the end of a slow start.
+    pub(crate) async fn ready(&self) {
+        tokio::time::sleep_until(self.ready_at).await;
+    }
+
+    /// Takes one message. What it does to the ledger is done when this returns.
+    pub(crate) fn take(&self, message: &Value) -> Reply {
+        let method = message.get("method").and_then(Value::as_str);
+        match (method, message.get("id")) {
+            (Some(method), Some(id)) => self.answer(method, id, &message["params"]),
+            (Some(method), None) => {
+                self.notice(method, &message["params"]);
+                Reply::Taken
+            }
+            // It asks for nothing, so this can only be an answer that nobody waits for.
+            (None, Some(_)) => Reply::Taken,
+            (None, None) => Reply::one(error(&Value::Null, -32600, "this is no message")),
+        }
+    }
+
+    fn answer(&self, method: &str, id: &Value, params: &Value) -> Reply {
+        match method {
+            "initialize" => self.initialize(id, params),
+            "ping" => Reply::one(result(id, &json!({}))),
+            "tools/list" => Reply::one(result(id, &tools::list(self.hints()))),
+            "tools/call" => self.call(id, params),
+            other => Reply::one(error(id, -32601, &format!("there is no {other} here"))),
+        }
+    }
+
+    fn notice(&self, method: &str, params: &Value) {
+        match method {
+            "notifications/initialized" => self.ledger.note(&Event::Initialized),
+            "notifications/cancelled" => {
+                let id = params["requestId"].clone();
+                self.ledger.note(&Event::Cancelled { id });
+            }
+            _ => {}
+        }
+    }
+
+    fn initialize(&self, id: &Value, params: &Value) -> Reply {
+        if self.faults.mute {
+            return Reply::Silence;
+        }
+        if let Some(status) = self.faults.start_status {
+            return Response::text(status, "this server does not start").into();
+        }
+        let asked_for = params["protocolVersion"].as_str();
+        let known = asked_for.filter(|version| PROTOCOLS.contains(version));
+        let version = self.faults.protocol.as_deref().or(known);
+        Reply::one(result(
+            id,
+            &json!({
+                "protocolVersion": version.unwrap_or(PROTOCOLS[1]),
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "hostile", "version": env!("CARGO_PKG_VERSION")},
+            }),
+        ))
+    }
+
+    fn hints(&self) -> Hints {
+        if self.options.no_annotations {
+            return Hints::None;
+        }
+        match self.options.annotations {
+            Annotations::Swapped if self.start > 1 => Hints::Swapped,
+            _ => Hints::Honest,
+        }
+    }
+}
