@@ -84,7 +84,7 @@
 //!
 //! | `kind` | Effect | What happens |
 //! |---|---|---|
-//! | `not_found` | no | 404, and the session is forgotten |
+//! | `not_found` | no | 404 with the text `Session not found`, or none with `silent`; the session is forgotten |
 //! | `not_found_after` | yes | the same |
 //! | `stale` | no | 400 with a JSON-RPC error -32000 without an id, `Bad Request: No valid session ID provided`, and the session is forgotten |
 //! | `status` | if `after` | the `status` given; `retry_after` and `authenticate` are the texts of the headers `Retry-After` and `WWW-Authenticate`; with `rpc` the body is a JSON-RPC error -32000 with the request's id, and the hint in its `data` (a number, if it is one), else it is a text |

@@ -45,8 +45,14 @@ pub(crate) enum Fault {
     Noise,
     WrongResult,
     // From here on they are of HTTP only.
-    NotFound,
-    NotFoundAfter,
+    NotFound {
+        #[serde(default)]
+        silent: bool,
+    },
+    NotFoundAfter {
+        #[serde(default)]
+        silent: bool,
+    },
     Stale,
     Status(Status),
     Html {
@@ -85,8 +91,8 @@ impl Fault {
     pub(crate) fn needs_http(&self) -> bool {
         matches!(
             self,
-            Self::NotFound
-                | Self::NotFoundAfter
+            Self::NotFound { .. }
+                | Self::NotFoundAfter { .. }
                 | Self::Stale
                 | Self::Status(_)
                 | Self::Html { .. }
@@ -105,7 +111,7 @@ impl Fault {
             | Self::HangBefore
             | Self::ErrorNoId
             | Self::ErrorNullId
-            | Self::NotFound
+            | Self::NotFound { .. }
             | Self::Stale
             | Self::DropBefore => true,
             Self::Status(Status { after, .. }) | Self::Html { after } => !after,

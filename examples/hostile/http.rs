@@ -144,7 +144,7 @@ impl Http {
             None => Err(Response::text(400, "Mcp-Session-Id is missing")),
             Some(session) if self.sessions().open.contains(session) => Ok(()),
             Some(_) if self.server.options().stale_400 => Err(Response::stale()),
-            Some(_) => Err(Response::session_not_found()),
+            Some(_) => Err(Response::session_not_found(false)),
         }
     }
 

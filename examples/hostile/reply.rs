@@ -83,11 +83,12 @@ impl Response {
         }
     }
 
-    /// The session is not known, as the protocol says it.
-    pub(crate) fn session_not_found() -> Self {
+    /// The session is not known, as the protocol says it; or nothing but that status.
+    pub(crate) fn session_not_found(silent: bool) -> Self {
+        let text = if silent { "" } else { "Session not found" };
         Self {
             forgets: true,
-            ..Self::text(404, "Session not found")
+            ..Self::text(404, text)
         }
     }
 

@@ -108,7 +108,9 @@ fn with_effect(fault: Fault, id: &Value, good: Value) -> Reply {
         Fault::Late { seconds } => Reply::Late(good, seconds),
         Fault::Noise => Reply::Noisy(good),
         Fault::WrongResult => Reply::one(result(id, &json!("no result of a tool"))),
-        Fault::NotFound | Fault::NotFoundAfter => Response::session_not_found().into(),
+        Fault::NotFound { silent } | Fault::NotFoundAfter { silent } => {
+            Response::session_not_found(silent).into()
+        }
         Fault::Stale => Response::stale().into(),
         Fault::Status(status) => response(status, id).into(),
         Fault::Html { .. } => Response::page().into(),

@@ -37,7 +37,8 @@
 //! | | Delivery | Repeated |
 //! |---|---|---|
 //! | the connection was closed before it was sent; nothing listens | not sent | any tool |
-//! | the server forgot the session | refused | any tool, once |
+//! | the server says that it does not know the session | refused | any tool, once |
+//! | it answers 404 to a session, and does not say why | unknown | read-only and idempotent tools, once |
 //! | the server refused: 401, 403, 408, 429, 503, a documented code | refused | where the class says so |
 //! | the connection was lost, no answer in time | unknown | read-only and idempotent tools |
 //! | the answer had no id, or a foreign one | unknown | read-only and idempotent tools |
@@ -78,7 +79,7 @@ mod errors;
 mod http;
 
 #[cfg(feature = "rmcp-client-http")]
-pub use self::http::{Http, HttpError};
+pub use self::http::{Http, HttpError, HttpRefusal};
 pub use self::{
     builder::ClientBuilder, call::ClientCall, catalog::Catalog, child::ChildProcess,
     client::Client, connection::Connection, connector::Connector,

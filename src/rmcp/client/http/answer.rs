@@ -1,7 +1,7 @@
 //! Whether an answer belongs to the request that was made.
 
 use super::HttpError;
-use crate::failure::RpcError;
+use crate::failure::{RpcError, first};
 use ::rmcp::model::{RequestId, ServerJsonRpcMessage};
 use futures_util::StreamExt;
 use reqwest::Response;
@@ -12,6 +12,9 @@ const LONGEST: usize = 16 * 1024 * 1024;
 
 /// How much of the body of a refusal is looked at.
 const REFUSAL: usize = 64 * 1024;
+
+/// And how much of it is kept, if it is only a text.
+const TEXT: usize = 256;
 
 /// The message of a JSON body.
 pub(super) async fn message(
@@ -52,10 +55,25 @@ pub(super) fn correlate(message: &mut Map<String, Value>, asked: &RequestId) -> 
     message.contains_key("error")
 }
 
-/// The JSON-RPC error in the body of a refusal.
-pub(super) async fn error(response: Response) -> Option<RpcError> {
-    let body = read(response, REFUSAL).await.ok()??;
-    let body: Value = serde_json::from_slice(&body).ok()?;
+/// What the body of a refusal says: a JSON-RPC error, or some text.
+pub(super) async fn refusal(response: Response) -> (Option<RpcError>, Option<String>) {
+    // One that breaks off, or never ends, says nothing.
+    let Ok(Some(body)) = read(response, REFUSAL).await else {
+        return (None, None);
+    };
+    match serde_json::from_slice(&body)
+        .ok()
+        .and_then(|body| error(&body))
+    {
+        Some(error) => (Some(error), None),
+        None => {
+            let text = String::from_utf8_lossy(&body);
+            (None, Some(first(&text, TEXT).to_owned()))
+        }
+    }
+}
+
+fn error(body: &Value) -> Option<RpcError> {
     let error = body.get("error")?;
     let code = i32::try_from(error.get("code")?.as_i64()?).ok()?;
     let message = error.get("message")?.as_str()?;

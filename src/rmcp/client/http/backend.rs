@@ -190,12 +190,17 @@ impl StreamableHttpClient for Backend {
 }
 
 async fn refusal(response: Response, had_session: bool) -> HttpError {
+    let status = response.status();
+    let retry_after = header(&response, &RETRY_AFTER);
+    let www_authenticate = header(&response, &WWW_AUTHENTICATE);
+    let (error, text) = answer::refusal(response).await;
     HttpError::Status(Box::new(HttpRefusal {
-        status: response.status(),
-        retry_after: header(&response, &RETRY_AFTER),
-        www_authenticate: header(&response, &WWW_AUTHENTICATE),
+        status,
+        retry_after,
+        www_authenticate,
+        error,
+        text,
         had_session,
-        error: answer::error(response).await,
     }))
 }
 

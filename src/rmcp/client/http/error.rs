@@ -36,6 +36,8 @@ pub struct HttpRefusal {
     pub www_authenticate: Option<String>,
     /// The JSON-RPC error of the body, if it was one.
     pub error: Option<RpcError>,
+    /// The beginning of the body, if it was something else.
+    pub text: Option<String>,
     /// Whether the request belonged to a session.
     pub had_session: bool,
 }
@@ -84,38 +86,39 @@ fn of_request(error: &reqwest::Error) -> Failure {
 
 impl HttpRefusal {
     fn failure(&self) -> Failure {
-        let said = self.error.as_ref();
-        let failure = said.map(|error| ClassifyLayer::new().name(error.clone()));
         let hint = self.retry_after.as_deref().and_then(retry_after::in_header);
-        let hint = hint.max(failure.as_ref().and_then(Failure::retry_after));
-        let mut failure = match (self.by_status(), failure) {
-            // The status says that it did not run; what the error says is what is read of it.
+        let said = self
+            .error
+            .clone()
+            .map(|error| ClassifyLayer::new().name(error));
+        let hint = hint.max(said.as_ref().and_then(Failure::retry_after));
+        let failure = match (self.by_status(), said) {
+            // The status says that it did not run, and the error may say why.
             (Some((class, delivery)), Some(said)) => {
-                let said_so = matches!(said.class(), Class::Protocol | Class::Upstream);
-                let named = if said_so || self.is_about_session() {
-                    Failure::new(class, said.message().unwrap_or_default().to_owned())
-                        .with_retryable(said.retryable())
+                let is_vague = matches!(said.class(), Class::Protocol | Class::Upstream);
+                let class = if is_vague || class == Class::SessionLost {
+                    class
                 } else {
-                    said
+                    said.class()
                 };
-                named.with_delivery(delivery)
+                let failure = Failure::new(class, "").with_delivery(delivery);
+                failure.with_retryable(said.retryable())
             }
             (Some((class, delivery)), None) => Failure::new(class, "").with_delivery(delivery),
             (None, Some(said)) => said,
             (None, None) => self.by_range(),
         };
-        if failure.message().is_none() {
-            failure = failure.with_message(format!(
-                "the tool server answered http status {}",
-                self.status
-            ));
-        }
-        if let (Some(error), None) = (said, failure.rpc_error()) {
-            // A session that is lost is the stack's to mend, and nothing that a host can use.
-            if failure.class() != Class::SessionLost {
-                failure = failure.with_rpc_error(error.clone());
+        let failure = match &self.error {
+            // A lost session is the stack's to mend, and nothing that a host can use.
+            Some(error) if failure.class() != Class::SessionLost => {
+                failure.with_rpc_error(error.clone())
             }
-        }
+            _ => failure,
+        };
+        let failure = match failure.message() {
+            Some(_) => failure,
+            None => failure.with_message(format!("the tool server answered {}", self.status)),
+        };
         failure
             .with_status(self.status.as_u16())
             .with_retry_after(hint)
@@ -123,8 +126,17 @@ impl HttpRefusal {
 
     /// The statuses that are a word of the protocol, whatever the body says.
     fn by_status(&self) -> Option<(Class, Delivery)> {
+        if self.had_session && self.status.is_client_error() {
+            if self.says_session_is_gone() {
+                return Some((Class::SessionLost, Delivery::Refused));
+            }
+            // By the protocol this is a lost session too. But whoever answers without a word of it
+            // may be a server that lost the session after the tool ran.
+            if self.status == StatusCode::NOT_FOUND {
+                return Some((Class::SessionLost, Delivery::Unknown));
+            }
+        }
         let class = match self.status.as_u16() {
-            _ if self.is_about_session() => Class::SessionLost,
             401 => Class::Unauthorized,
             403 => Class::Forbidden,
             408 => Class::Timeout,
@@ -143,30 +155,31 @@ impl HttpRefusal {
         }
     }
 
-    /// By the protocol 404 says so; servers say it with other statuses too, in known words.
-    fn is_about_session(&self) -> bool {
-        if !self.had_session || !self.status.is_client_error() {
-            return false;
-        }
-        self.status == StatusCode::NOT_FOUND
-            || self
-                .error
-                .as_ref()
-                .is_some_and(|error| says_session_is_gone(&error.message))
+    fn says_session_is_gone(&self) -> bool {
+        let said = match &self.error {
+            Some(error) => Some(&error.message),
+            None => self.text.as_ref(),
+        };
+        said.is_some_and(|text| is_session_loss(text))
     }
 }
 
-/// What the SDKs and their examples answer to a session that they do not know.
-fn says_session_is_gone(message: &str) -> bool {
-    let message = message.strip_prefix("Bad Request: ").unwrap_or(message);
-    let message = message.strip_prefix("Not Found: ").unwrap_or(message);
-    matches!(
-        message.trim_end_matches('.'),
-        "Session not found"
-            | "Session terminated"
-            | "No valid session ID provided"
-            | "Invalid session ID"
-            | "Invalid or missing session ID"
-            | "Server not initialized"
-    )
+/// What the SDKs and their examples answer to a session that they do not know, whatever they put in
+/// front of it: TypeScript, Python, rmcp, Go, C#.
+fn is_session_loss(text: &str) -> bool {
+    const FRONTS: [&str; 2] = ["bad request: ", "not found: "];
+    const TEXTS: [&str; 6] = [
+        "session not found",
+        "session terminated",
+        "no valid session id provided",
+        "invalid session id",
+        "invalid or expired session id",
+        "unknown session",
+    ];
+    let text = text.trim().trim_end_matches('.').to_ascii_lowercase();
+    let text = FRONTS
+        .iter()
+        .find_map(|front| text.strip_prefix(front))
+        .unwrap_or(&text);
+    TEXTS.contains(&text)
 }

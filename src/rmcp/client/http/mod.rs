@@ -5,7 +5,7 @@ mod backend;
 mod error;
 mod events;
 
-pub use self::error::HttpError;
+pub use self::error::{HttpError, HttpRefusal};
 
 use self::backend::Backend;
 use super::{
@@ -60,7 +60,8 @@ const CALLS: usize = 4096;
 /// |---|---|---|
 /// | nothing listens, no such host | `Connection` | not sent |
 /// | the connection broke later | `Connection` | unknown |
-/// | 404 with a session; any 4xx whose error says that the session is gone | `SessionLost` | refused |
+/// | any 4xx that says that the session is gone, in the words of an SDK | `SessionLost` | refused |
+/// | 404 with a session, without such words | `SessionLost` | unknown |
 /// | 401, 403 | `Unauthorized`, `Forbidden` | refused |
 /// | 408 | `Timeout` | refused |
 /// | 429, 503 | `RateLimited`, `Unavailable`, with the wait of `Retry-After` | refused |

@@ -1,0 +1,16 @@
+//! The client side, against servers that are processes of their own: a hostile one, and those of
+//! others.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a step that fails must fail the test that takes it"
+)]
+
+mod call_tool;
+mod close;
+mod dial;
+mod faults;
+mod many;
+mod peers;
+mod rmcp_texts;
+mod status;
+mod support;

@@ -1,0 +1,58 @@
+//! What the tests of the client share: servers as processes, and what is known of them.
+
+mod hostile;
+mod log;
+mod process;
+mod program;
+
+pub(crate) use self::{
+    hostile::{HttpServer, Ledger, call},
+    log::Log,
+    process::{Process, is_alive},
+    program::program,
+};
+use mcp_resilience::{
+    ResilienceLayer,
+    backoff::{Backoff, Jitter},
+    call_log::CallLogLayer,
+    preset::ResilienceBuilder,
+    reconnect::{ReconnectBuilder, ReconnectLayer},
+    retry::{RetryBuilder, RetryLayer},
+};
+use std::time::Duration;
+
+pub(crate) const MS: Duration = Duration::from_millis(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// How long a test waits for anything before it fails: far longer than anything takes.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// What `future` gives, or a failed test.
+pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let limited = tokio::time::timeout(LIMIT, future).await;
+    limited.unwrap_or_else(|_| panic!("waited {LIMIT:?} for {what}"))
+}
+
+/// Attempts of 3 s in a call of 40 s, with short waits.
+pub(crate) fn retry() -> RetryBuilder {
+    let backoff = Backoff::new(10 * MS, 100 * MS).unwrap();
+    RetryLayer::builder()
+        .backoff(backoff)
+        .no_budget()
+        .deadline(40 * SECOND)
+}
+
+pub(crate) fn resilience(log: &Log, retry: RetryBuilder) -> ResilienceBuilder {
+    ResilienceLayer::builder()
+        .retry(retry.build().unwrap())
+        .attempt_timeout(3 * SECOND)
+        .log(CallLogLayer::new(log.clone()))
+}
+
+/// Dials again soon.
+pub(crate) fn reconnect() -> ReconnectBuilder<()> {
+    ReconnectLayer::builder(())
+        .backoff(Backoff::new(20 * MS, 200 * MS).unwrap())
+        .jitter(Jitter::none())
+        .dial_timeout(30 * SECOND)
+}
