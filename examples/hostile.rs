@@ -9,7 +9,8 @@
 //!
 //! # Where it is reached
 //!
-//! On stdio by default, a JSON object a line. It ends with code 0 when its stdin does.
+//! On stdio by default, a JSON object a line. It ends with code 0 when its stdin does; what is late
+//! by then is lost.
 //!
 //! With `--http ADDR` it serves streamable HTTP at `/mcp`, and prints `http://ADDR/mcp`, with the
 //! port that it got, as a line on stderr. A fixed port can be bound again right after a kill.
@@ -78,7 +79,8 @@
 //!
 //! Over HTTP with `--answer sse`, `hang`, `hang_before` and `late` open the stream first, as SDKs
 //! do; with `json` there is not a byte until the answer. `twice` and `noise` always make a stream.
-//! With errors in place of ids the status is 200.
+//! An answer or error without its id has the status 200. A call that hangs holds its connection
+//! until the client closes it, and no other.
 //!
 //! These are of HTTP only; on stdio a call that asks for one gets -32602:
 //!

@@ -160,6 +160,23 @@ impl Http {
         self.post(Some(session), &call(1, key, fault)).await
     }
 
+    /// What comes of a request that is not answered, and the connection that stays open.
+    pub(crate) async fn ask_in_vain(
+        &self,
+        session: Option<&str>,
+        message: &Value,
+    ) -> (String, TcpStream) {
+        let mut stream = TcpStream::connect(&self.address).await.unwrap();
+        let request = request("POST", session, "keep-alive", &message.to_string());
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut read = Vec::new();
+        let patience = Duration::from_millis(300);
+        while let Ok(more) = tokio::time::timeout(patience, stream.read_buf(&mut read)).await {
+            assert!(more.unwrap() > 0, "it hung up");
+        }
+        (String::from_utf8(read).unwrap(), stream)
+    }
+
     pub(crate) async fn ask(
         &self,
         method: &str,
@@ -191,7 +208,8 @@ pub(crate) fn initialize() -> Value {
 }
 
 pub(crate) fn call(id: u32, key: &str, fault: Value) -> Value {
-    let params = json!({"name": "book", "arguments": {"key": key, "fault": fault}});
+    let mut params = json!({"name": "book", "arguments": {"key": key}});
+    params["arguments"]["fault"] = fault;
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
