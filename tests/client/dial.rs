@@ -1,1 +1,274 @@
+//! How a connection is made, and what is known once it is.
 
+use crate::support::{Ledger, Log, MS, SECOND, call, reconnect, resilience, retry, within};
+use mcp_resilience::{
+    Class, Failure,
+    call::Hints,
+    failure::Delivery,
+    reconnect::ReconnectBuilder,
+    rmcp::client::{ChildProcess, Client, ClientBuilder, Connector, Http},
+};
+use serde_json::json;
+use std::error::Error;
+use tokio::time::{Instant, sleep};
+use tower::Service;
+
+fn client<C: Connector>(connector: C, reconnect: ReconnectBuilder<()>) -> ClientBuilder<C> {
+    Client::builder(connector)
+        .resilience(resilience(&Log::default(), retry()).build().unwrap())
+        .reconnect(reconnect.build().unwrap())
+}
+
+async fn dial(mut connector: impl Connector) -> Failure {
+    let dialled = connector.call(());
+    within("the end of a dial", dialled).await.unwrap_err()
+}
+
+fn chain(failure: &Failure) -> String {
+    let mut text = failure.to_string();
+    let mut source = failure.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+#[tokio::test]
+async fn a_dial_that_fails_says_what_was_wrong_and_that_nothing_was_sent() {
+    let ledger = Ledger::new();
+    let refuses = ledger.http(&["--start-status", "401"]).await;
+    let page = ledger.http(&["--not-mcp"]).await;
+    let mute = ledger.http(&["--mute"]).await;
+    let short = |connector: ChildProcess| connector.start_timeout(500 * MS);
+    let new = Ledger::new;
+    let cases = [
+        (
+            dial(ChildProcess::new("./no-such-command")).await,
+            Class::Disabled,
+            "cannot run the command `./no-such-command`: No such file",
+        ),
+        (
+            dial(ChildProcess::new("/dev/null")).await,
+            Class::Disabled,
+            "cannot run the command `/dev/null`: Permission denied",
+        ),
+        (
+            dial(new().stdio(&["--crash-starts", "1"])).await,
+            Class::Connection,
+            "closed the connection before it was ready: the server's process ended (exit status: \
+             3); its last words: crashed at start",
+        ),
+        (
+            dial(short(new().stdio(&["--mute"]))).await,
+            Class::Timeout,
+            "the tool server was not ready within 500ms",
+        ),
+        (
+            dial(short(new().stdio(&["--not-mcp"]))).await,
+            Class::Timeout,
+            "the tool server was not ready within 500ms",
+        ),
+        (
+            dial(new().stdio(&["--protocol", "1999-01-01"])).await,
+            Class::Disabled,
+            "the tool server speaks MCP `1999-01-01`, which is not known here",
+        ),
+        (
+            dial(Http::new("no url")).await,
+            Class::Disabled,
+            "`no url` is no http url",
+        ),
+        (
+            dial(Http::new("file:///etc/passwd")).await,
+            Class::Disabled,
+            "is no http url",
+        ),
+        (
+            dial(Http::new("http://127.0.0.1:9/mcp")).await,
+            Class::Connection,
+            "the tool server cannot be reached",
+        ),
+        (
+            dial(refuses.connector()).await,
+            Class::Unauthorized,
+            "401 Unauthorized",
+        ),
+        (
+            dial(page.connector()).await,
+            Class::Connection,
+            "it is neither json nor events",
+        ),
+        (
+            dial(mute.connector().start_timeout(500 * MS)).await,
+            Class::Timeout,
+            "the tool server was not ready within 500ms",
+        ),
+    ];
+    for (failure, class, text) in cases {
+        let said = chain(&failure);
+        assert_eq!(failure.class(), class, "{said}");
+        assert_eq!(failure.delivery(), Delivery::NotSent, "{said}");
+        assert!(said.contains(text), "{said}");
+        assert!(!said.contains("transport"), "no name of a type: {said}");
+    }
+}
+
+#[tokio::test]
+async fn the_first_connect_failing_is_fatal_with_the_reason() {
+    let ledger = Ledger::new();
+    let connector = ledger.stdio(&["--crash-starts", "9"]);
+    let failure = client(connector, reconnect()).connect().await.unwrap_err();
+    assert_eq!(failure.class(), Class::Fatal);
+    assert!(
+        chain(&failure).ends_with("its last words: crashed at start"),
+        "{}",
+        chain(&failure)
+    );
+    assert_eq!(ledger.count("started"), 1);
+}
+
+#[tokio::test]
+async fn a_missing_binary_and_refused_credentials_are_never_dialled_again() {
+    let ledger = Ledger::new();
+    let server = ledger.http(&["--start-status", "401"]).await;
+    let patient = || reconnect().retry_first_dial();
+    let missing = client(ChildProcess::new("./no-such-command"), patient()).build();
+    let refused = client(server.connector(), patient()).build();
+    for (client, class) in [(missing, Class::Disabled), (refused, Class::Unauthorized)] {
+        for _ in 0..3 {
+            let connected = within("the failure", client.handle().connect());
+            assert_eq!(connected.await.unwrap_err().class(), class);
+        }
+    }
+}
+
+#[tokio::test]
+async fn dials_into_a_crash_loop_are_spaced_by_the_backoff_until_one_lasts() {
+    let ledger = Ledger::new();
+    let connector = ledger.stdio(&["--crash-starts", "3", "--start-fault-from", "2"]);
+    let client = client(connector, reconnect()).connect().await.unwrap();
+    let lost = call("look", &json!({"kind": "die_after"}), 1);
+    let begun = Instant::now();
+    client.call_tool(lost).await.unwrap();
+    assert_eq!(
+        ledger.count("started"),
+        5,
+        "one, three that crash, and a good one"
+    );
+    // The first is due at once; the waits are 20, 40 and 80 ms.
+    assert!(begun.elapsed() >= 140 * MS, "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_server_that_starts_slowly_is_waited_for() {
+    let ledger = Ledger::new();
+    let connector = ledger.stdio(&["--slow-start", "1.0", "--start-noise"]);
+    let client = client(connector, reconnect()).connect().await.unwrap();
+    client
+        .call_tool(call("look", &json!(null), 1))
+        .await
+        .unwrap();
+    assert_eq!(ledger.count("started"), 1);
+}
+
+#[tokio::test]
+async fn shutting_down_ends_a_dial_and_every_wait_at_once() {
+    let ledger = Ledger::new();
+    let cases = [
+        // In a dial, and in the wait before the next one.
+        ledger.stdio(&["--mute"]).start_timeout(60 * SECOND),
+        ledger.stdio(&["--crash-starts", "99"]),
+    ];
+    for connector in cases {
+        let slow = mcp_resilience::backoff::Backoff::new(60 * SECOND, 60 * SECOND).unwrap();
+        let reconnect = reconnect()
+            .retry_first_dial()
+            .backoff(slow)
+            .patience(60 * SECOND);
+        let client = client(connector, reconnect.dial_timeout(60 * SECOND)).build();
+        let waiting = tokio::spawn({
+            let client = client.clone();
+            async move { client.handle().connect().await }
+        });
+        sleep(300 * MS).await;
+        let begun = Instant::now();
+        client.handle().shutdown();
+        assert_eq!(
+            waiting.await.unwrap().unwrap_err().class(),
+            Class::Cancelled
+        );
+        assert!(begun.elapsed() < SECOND, "{:?}", begun.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn hints_come_from_the_list_of_tools_and_anew_with_each_dial() {
+    let ledger = Ledger::new();
+    let connector = ledger.stdio(&["--annotations", "swapped"]);
+    let client = client(connector, reconnect()).connect().await.unwrap();
+    let reads = Hints::new().read_only(true).idempotent(true);
+    let hints = || {
+        (
+            client.catalog().hints("look"),
+            client.catalog().hints("book"),
+        )
+    };
+    assert_eq!(hints(), (Some(reads), Some(Hints::new())));
+    assert_eq!(client.tools().len(), 3);
+
+    client
+        .call_tool(call("look", &json!({"kind": "die_after"}), 1))
+        .await
+        .unwrap();
+    assert_eq!(client.handle().generation(), 2);
+    assert_eq!(
+        hints(),
+        (Some(Hints::new()), Some(reads)),
+        "the other way round"
+    );
+    assert_eq!(client.catalog().hints("no_such_tool"), None);
+}
+
+#[tokio::test]
+async fn a_word_of_the_user_beats_the_servers_either_way() {
+    let fault = json!({"kind": "die_after"});
+    for (tool, hints, ran) in [
+        ("look", Hints::new(), 1),
+        ("book", Hints::new().idempotent(true), 2),
+    ] {
+        let ledger = Ledger::new();
+        let client = client(ledger.stdio(&[]), reconnect()).hints(tool, hints);
+        let client = client.connect().await.unwrap();
+        client.call_tool(call(tool, &fault, 1)).await.unwrap();
+        assert_eq!(ledger.count("executed"), ran, "{tool}");
+    }
+    let ledger = Ledger::new();
+    let client = client(ledger.stdio(&["--no-annotations"]), reconnect());
+    let client = client.connect().await.unwrap();
+    client.call_tool(call("look", &fault, 1)).await.unwrap();
+    assert_eq!(
+        ledger.count("executed"),
+        1,
+        "of a tool without annotations nothing is known"
+    );
+}
+
+#[test]
+fn what_a_connector_shows_of_itself_holds_no_secret() {
+    let child = ChildProcess::new("server")
+        .arg("--token=s3cret")
+        .env("TOKEN", "s3cret");
+    let token = rmcp_header("x-token");
+    let http = Http::new("http://127.0.0.1:9/mcp")
+        .bearer("s3cret")
+        .header(token.0, token.1);
+    for shown in [format!("{child:?}"), format!("{http:?}")] {
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+}
+
+fn rmcp_header(name: &'static str) -> (reqwest::header::HeaderName, reqwest::header::HeaderValue) {
+    let value = reqwest::header::HeaderValue::from_static("s3cret");
+    (reqwest::header::HeaderName::from_static(name), value)
+}

@@ -4,7 +4,7 @@ use super::{Catalog, Connection, census::Census, connection::Inner, errors};
 use crate::failure::{Delivery, Failure};
 use ::rmcp::{
     ClientHandler, RoleClient,
-    model::Tool,
+    model::{ProtocolVersion, Tool},
     service::{ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError},
     transport::IntoTransport,
 };
@@ -68,6 +68,7 @@ where
             .serve_with_lifecycle(transport, lifecycle)
             .await
             .map_err(errors::of_start)?;
+        check_version(&running)?;
         let tools = list(&running).await?;
         Ok((running, tools))
     };
@@ -80,6 +81,21 @@ where
         .map_err(|failure| failure.with_delivery(Delivery::NotSent))?;
     catalog.fill(tools);
     Ok(Inner::new(running, call_timeout, census.join()))
+}
+
+/// The client is to hang up where it does not know the server's version (MCP, lifecycle); rmcp leaves
+/// that to others.
+fn check_version<H: ClientHandler>(running: &RunningService<RoleClient, H>) -> Result<(), Failure> {
+    let server = running.peer_info();
+    let version = server.map(|server| server.protocol_version.clone());
+    match version {
+        Some(version) if !ProtocolVersion::KNOWN_VERSIONS.contains(&version) => {
+            let message =
+                format!("the tool server speaks MCP `{version}`, which is not known here");
+            Err(Failure::disabled(message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The tools of a server that has any. One that cannot list them can run them all the same: then

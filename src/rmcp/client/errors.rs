@@ -2,56 +2,88 @@
 
 use crate::{
     classify::ClassifyLayer,
-    failure::{Failure, RpcError},
+    failure::{Class, Failure, RpcError},
 };
 use ::rmcp::{
     ErrorData,
     service::{ClientInitializeError, ServiceError},
-    transport::DynamicTransportError,
 };
+use std::{error::Error, io};
 
-/// The text under which rmcp hides that an answer was lost with its session.
+/// The text under which rmcp's own client for HTTP hides that an answer was lost with its session.
 const REINITIALIZED: &str =
     "streamable HTTP session was re-initialized before the response arrived";
 
-/// Names what became of a call.
-pub(super) fn of_call(error: ServiceError) -> Failure {
-    let failure = match &error {
+/// Names what rmcp says of a call: for a client of rmcp's that you have already, as a
+/// [rule](ClassifyLayer::rule).
+///
+/// ```
+/// use mcp_resilience::{classify::ClassifyLayer, rmcp::client};
+/// use rmcp::service::ServiceError;
+///
+/// let classify = ClassifyLayer::new().rule(|error: &ServiceError| Some(client::classify_call(error)));
+/// # let _ = classify;
+/// ```
+///
+/// A connection that was lost may have been lost before the call was sent; that does not show in the
+/// error, so the delivery is unknown. Errors of the transport are known for stdio, and with the feature
+/// `rmcp-client-http` for rmcp's own client over reqwest. Have its
+/// `reinit_on_expired_session` off: it sends a call again that may have run.
+#[must_use]
+pub fn classify_call(error: &ServiceError) -> Failure {
+    match error {
         ServiceError::McpError(data) if data.code.0 == -32603 && data.message == REINITIALIZED => {
             lost()
         }
-        ServiceError::McpError(data) => return of_rpc(data),
+        ServiceError::McpError(data) => of_rpc(data),
+        ServiceError::TransportSend(sent) => of_transport(&*sent.error),
         ServiceError::TransportClosed => lost(),
         ServiceError::UnexpectedResponse => {
             Failure::invalid_output("the server's answer is of another kind than the request")
         }
         ServiceError::Timeout { .. } => Failure::timeout(""),
         ServiceError::Cancelled { .. } => Failure::cancelled(""),
-        _ => {
-            return match error {
-                ServiceError::TransportSend(sent) => of_transport(sent),
-                error => Failure::crash(error),
-            };
-        }
-    };
-    failure.because(error)
+        _ => Failure::new(Class::Crash, ""),
+    }
 }
 
-/// Names why a connection could not be made.
-pub(super) fn of_start(error: ClientInitializeError) -> Failure {
+/// Names why rmcp could not make a connection.
+#[must_use]
+pub fn classify_start(error: &ClientInitializeError) -> Failure {
     use ClientInitializeError as E;
     match error {
-        E::TransportError { error: sent, .. } => of_transport(sent),
-        E::JsonRpcError(data) => of_rpc(&data),
-        E::LegacyFallbackFailed { fallback, .. } => of_start(*fallback),
-        E::ConnectionClosed(_) => {
-            Failure::connection("the tool server closed the connection before it was ready")
-                .because(error)
-        }
-        E::Cancelled => Failure::cancelled("").because(error),
-        _ => Failure::disabled("the server does not speak a version of MCP that is known here")
-            .because(error),
+        E::TransportError { error: sent, .. } if sent.error.is::<io::Error>() => closed(),
+        E::TransportError { error: sent, .. } => of_transport(&*sent.error),
+        E::JsonRpcError(data) => of_rpc(data),
+        E::LegacyFallbackFailed { fallback, .. } => classify_start(fallback),
+        E::ConnectionClosed(_) => closed(),
+        E::Cancelled => Failure::cancelled(""),
+        _ => Failure::disabled("the server does not speak a version of MCP that is known here"),
     }
+}
+
+/// The same, with the error as the source: without what rmcp wraps around a transport's.
+pub(super) fn of_call(error: ServiceError) -> Failure {
+    let failure = classify_call(&error);
+    match error {
+        ServiceError::TransportSend(sent) => failure.because(sent.error),
+        // It is in the failure as it is.
+        ServiceError::McpError(_) if failure.rpc_error().is_some() => failure,
+        error => failure.because(error),
+    }
+}
+
+pub(super) fn of_start(error: ClientInitializeError) -> Failure {
+    let failure = classify_start(&error);
+    match error {
+        ClientInitializeError::TransportError { error: sent, .. } => failure.because(sent.error),
+        ClientInitializeError::JsonRpcError(_) => failure,
+        error => failure.because(error),
+    }
+}
+
+fn closed() -> Failure {
+    Failure::connection("the tool server closed the connection before it was ready")
 }
 
 fn lost() -> Failure {
@@ -64,12 +96,12 @@ fn of_rpc(data: &ErrorData) -> Failure {
 }
 
 /// Whatever a transport says: what was sent may have arrived.
-fn of_transport(sent: DynamicTransportError) -> Failure {
-    let error = sent.error;
-    #[cfg(feature = "rmcp-client-http")]
-    let error = match super::http::failure(error) {
-        Ok(failure) => return failure,
-        Err(error) => error,
-    };
-    lost().because(error)
+#[cfg(feature = "rmcp-client-http")]
+fn of_transport(error: &(dyn Error + 'static)) -> Failure {
+    super::http::classify(error).unwrap_or_else(lost)
+}
+
+#[cfg(not(feature = "rmcp-client-http"))]
+fn of_transport(_: &(dyn Error + 'static)) -> Failure {
+    lost()
 }

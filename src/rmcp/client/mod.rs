@@ -7,6 +7,7 @@
 //! | `Http` | connects over streamable HTTP (feature `rmcp-client-http`) |
 //! | [`Connection`] | what a connector makes: a service of [`ClientCall`]s, with a time limit for each |
 //! | [`Catalog`] | what is known of the server's tools |
+//! | [`classify_call`] | names the errors of a client of rmcp's own, which you have already |
 //!
 //! ```no_run
 //! use mcp_resilience::rmcp::client::{ChildProcess, Client};
@@ -81,6 +82,12 @@ mod http;
 #[cfg(feature = "rmcp-client-http")]
 pub use self::http::{Http, HttpError, HttpRefusal};
 pub use self::{
-    builder::ClientBuilder, call::ClientCall, catalog::Catalog, child::ChildProcess,
-    client::Client, connection::Connection, connector::Connector,
+    builder::ClientBuilder,
+    call::ClientCall,
+    catalog::Catalog,
+    child::ChildProcess,
+    client::Client,
+    connection::Connection,
+    connector::Connector,
+    errors::{classify_call, classify_start},
 };

@@ -33,6 +33,10 @@ impl Ledger {
         Self(Path::new(env!("CARGO_TARGET_TMPDIR")).join(name))
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
     pub(crate) fn lines(&self) -> Vec<Value> {
         let text = fs::read_to_string(&self.0).unwrap_or_default();
         let lines = text.lines();

@@ -61,16 +61,11 @@ pub(super) async fn refusal(response: Response) -> (Option<RpcError>, Option<Str
     let Ok(Some(body)) = read(response, REFUSAL).await else {
         return (None, None);
     };
-    match serde_json::from_slice(&body)
-        .ok()
-        .and_then(|body| error(&body))
-    {
-        Some(error) => (Some(error), None),
-        None => {
-            let text = String::from_utf8_lossy(&body);
-            (None, Some(first(&text, TEXT).to_owned()))
-        }
+    if let Some(error) = serde_json::from_slice(&body).ok().as_ref().and_then(error) {
+        return (Some(error), None);
     }
+    let text = String::from_utf8_lossy(&body);
+    (None, Some(first(&text, TEXT).to_owned()))
 }
 
 fn error(body: &Value) -> Option<RpcError> {

@@ -195,12 +195,11 @@ async fn refusal(response: Response, had_session: bool) -> HttpError {
     let www_authenticate = header(&response, &WWW_AUTHENTICATE);
     let (error, text) = answer::refusal(response).await;
     HttpError::Status(Box::new(HttpRefusal {
-        status,
-        retry_after,
         www_authenticate,
         error,
         text,
         had_session,
+        ..HttpRefusal::new(status, retry_after)
     }))
 }
 

@@ -55,21 +55,20 @@ impl From<HttpError> for StreamableHttpError<HttpError> {
     }
 }
 
-/// What it means for the call.
-impl From<HttpError> for Failure {
-    fn from(error: HttpError) -> Self {
-        let failure = match &error {
-            HttpError::Request(error) => of_request(error),
-            HttpError::Status(refusal) => refusal.failure(),
-            HttpError::Message(_) | HttpError::Answer(_) => {
-                Self::connection("the tool server's answer was lost")
+impl HttpError {
+    /// What it means for the call.
+    pub(super) fn failure(&self) -> Failure {
+        match self {
+            Self::Request(error) => of_request(error),
+            Self::Status(refusal) => refusal.failure(),
+            Self::Message(_) | Self::Answer(_) => {
+                Failure::connection("the tool server's answer was lost")
             }
-        };
-        failure.because(error)
+        }
     }
 }
 
-fn of_request(error: &reqwest::Error) -> Failure {
+pub(super) fn of_request(error: &reqwest::Error) -> Failure {
     if error.is_builder() {
         return Failure::disabled("the http request cannot be made")
             .with_delivery(Delivery::NotSent);
@@ -85,7 +84,18 @@ fn of_request(error: &reqwest::Error) -> Failure {
 }
 
 impl HttpRefusal {
-    fn failure(&self) -> Failure {
+    pub(super) fn new(status: StatusCode, retry_after: Option<String>) -> Self {
+        Self {
+            status,
+            retry_after,
+            www_authenticate: None,
+            error: None,
+            text: None,
+            had_session: false,
+        }
+    }
+
+    pub(super) fn failure(&self) -> Failure {
         let hint = self.retry_after.as_deref().and_then(retry_after::in_header);
         let said = self
             .error

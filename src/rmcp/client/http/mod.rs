@@ -4,8 +4,11 @@ mod answer;
 mod backend;
 mod error;
 mod events;
+mod reported;
 
 pub use self::error::{HttpError, HttpRefusal};
+
+pub(super) use self::reported::classify;
 
 use self::backend::Backend;
 use super::{
@@ -14,15 +17,14 @@ use super::{
     connector::Sealed,
     dial::{Settings, dial},
 };
-use crate::failure::{BoxError, Delivery, Failure};
+use crate::failure::{Delivery, Failure};
 use ::http::{HeaderName, HeaderValue};
 use ::rmcp::{
     ClientHandler,
     service::ClientLifecycleMode,
     transport::{
-        StreamableHttpClientTransport,
-        common::client_side_sse::ExponentialBackoff,
-        streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError},
+        StreamableHttpClientTransport, common::client_side_sse::ExponentialBackoff,
+        streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
 use std::{
@@ -228,20 +230,4 @@ impl<H> fmt::Debug for Http<H> {
             .field("call_timeout", &self.settings.call_timeout)
             .finish_non_exhaustive()
     }
-}
-
-/// Names what rmcp's transport over the backend reports; gives back what is another's.
-pub(super) fn failure(error: BoxError) -> Result<Failure, BoxError> {
-    use StreamableHttpError as E;
-    let error = *error.downcast::<StreamableHttpError<HttpError>>()?;
-    let failure = match error {
-        E::Client(error) => return Ok(error.into()),
-        E::SessionExpired => Failure::session_lost(""),
-        E::ReservedHeaderConflict(_) => {
-            Failure::disabled("a header of yours is one that the transport sets")
-        }
-        E::ControlRequestTimeout => Failure::timeout(""),
-        _ => Failure::connection("the connection to the tool server was lost"),
-    };
-    Ok(failure.because(error))
 }
