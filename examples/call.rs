@@ -100,7 +100,7 @@ async fn main() -> ExitCode {
         Ok(task) => ExitCode::from(task.run().await),
         Err(problem) => {
             let usage = Options::command().render_usage();
-            eprintln!("error: {problem}\n\n{usage}");
+            complain(&format!("error: {problem}\n\n{usage}"));
             ExitCode::from(USAGE)
         }
     }
@@ -193,7 +193,7 @@ impl Task {
         let client = match client {
             Ok(client) => client,
             Err(failure) => {
-                eprintln!("no server: {}", chain(&failure));
+                complain(&format!("no server: {}", chain(&failure)));
                 return NO_SERVER;
             }
         };
@@ -234,10 +234,10 @@ fn answer(answer: Result<CallToolResponse, Failure>) -> u8 {
         }
         Ok(_) => 0,
         Err(failure) => {
-            match failure.rpc_error() {
-                Some(error) => eprintln!("error {}: {}", error.code, error.message),
-                None => eprintln!("error: {}", chain(&failure)),
-            }
+            complain(&match failure.rpc_error() {
+                Some(error) => format!("error {}: {}", error.code, error.message),
+                None => format!("error: {}", chain(&failure)),
+            });
             REJECTED
         }
     }
@@ -258,6 +258,12 @@ fn list(tools: &[Tool]) -> u8 {
 fn print(value: &Value) {
     // Whoever reads may have read enough.
     let _ = writeln!(io::stdout(), "{value:#}");
+}
+
+/// In one write: the log has the same stderr.
+fn complain(text: &str) {
+    // Nobody is left to tell that stderr is gone.
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// An error and what caused it, on one line.

@@ -2,17 +2,25 @@ use super::end;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{
-    fs::{self, File},
-    io::{self, Seek, Write},
-    path::{Path, PathBuf},
+    fs::File,
+    io::{self, Read, Seek, Write},
+    path::Path,
     sync::{Mutex, PoisonError},
 };
 
 /// What happened, in a file that outlives the process.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    path: PathBuf,
-    file: Mutex<File>,
+    file: Mutex<Appended>,
+}
+
+/// The file, and what is in it so far.
+#[derive(Debug)]
+struct Appended {
+    writer: File,
+    reader: File,
+    read: u64,
+    events: Vec<Event>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -35,9 +43,14 @@ pub(crate) struct Call {
 
 impl Ledger {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::options().append(true).create(true).open(path)?;
+        let writer = File::options().append(true).create(true).open(path)?;
+        let file = Appended {
+            reader: File::open(path)?,
+            writer,
+            read: 0,
+            events: Vec::new(),
+        };
         Ok(Self {
-            path: path.to_owned(),
             file: Mutex::new(file),
         })
     }
@@ -72,28 +85,29 @@ impl Ledger {
     }
 
     fn count(&self, event: &Event, is_counted: impl Fn(&Event) -> bool) -> usize {
-        let upto_this = self.append(event).unwrap_or_else(|error| {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = file.append(event) {
             // Without its ledger the server proves nothing.
-            end(1, &format!("hostile: {}: {error}", self.path.display()))
-        });
-        upto_this.iter().filter(|event| is_counted(event)).count()
+            end(1, &format!("hostile: {error}"));
+        }
+        file.events.iter().filter(|event| is_counted(event)).count()
     }
+}
 
-    /// Appends one line, and gives all events up to it. The place that the file system gave to the
-    /// line decides, so that also two processes on one ledger never count alike.
-    fn append(&self, event: &Event) -> io::Result<Vec<Event>> {
+impl Appended {
+    /// Appends one line, and reads all up to it. The place that the file system gave to the line
+    /// decides, so that also two processes on one ledger never count alike.
+    fn append(&mut self, event: &Event) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
-        let place = {
-            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            file.write_all(&line)?;
-            file.stream_position()?
-        };
-        let text = fs::read(&self.path)?;
-        let place = usize::try_from(place).map_err(io::Error::other)?;
-        let lines = text[..place].split_inclusive(|byte| *byte == b'\n');
-        lines
-            .map(|line| Ok(serde_json::from_slice(line)?))
-            .collect()
+        self.writer.write_all(&line)?;
+        let new = self.writer.stream_position()? - self.read;
+        let mut lines = vec![0; usize::try_from(new).map_err(io::Error::other)?];
+        self.reader.read_exact(&mut lines)?;
+        self.read += new;
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            self.events.push(serde_json::from_slice(line)?);
+        }
+        Ok(())
     }
 }

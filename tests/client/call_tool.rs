@@ -1,1 +1,193 @@
+//! `examples/call.rs`, as its users run it.
 
+use crate::support::{LIMIT, Ledger, program};
+use serde_json::{Value, json};
+use std::{
+    process::{Command, Output, Stdio},
+    thread,
+    time::Instant,
+};
+
+/// Runs it to its end, which has to come.
+fn run(arguments: &[&str]) -> Output {
+    let mut child = Command::new(program("call"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > LIMIT {
+            let _ = child.kill();
+            panic!("{arguments:?} never ended");
+        }
+        thread::sleep(crate::support::MS * 10);
+    }
+    child.wait_with_output().unwrap()
+}
+
+fn said(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+/// The command line of a call to a hostile server over stdio.
+fn line(ledger: &Ledger, options: &[&str], call: &[&str], server: &[&str]) -> Vec<String> {
+    let program = program("hostile").to_str().unwrap().to_owned();
+    let ledger = ledger.path().to_str().unwrap().to_owned();
+    let words = options.iter().chain(call).map(|word| (*word).to_owned());
+    let server = server.iter().map(|word| (*word).to_owned());
+    let command = ["--".to_owned(), program, "--ledger".to_owned(), ledger];
+    words.chain(command).chain(server).collect()
+}
+
+fn call(ledger: &Ledger, options: &[&str], call: &[&str], server: &[&str]) -> Output {
+    let line = line(ledger, options, call, server);
+    run(&line.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_result_is_printed_as_json_and_its_kind_is_the_exit_code() {
+    let arguments = |fault: Value| json!({"key": "k", "fault": fault}).to_string();
+    let fault = |kind: &str| arguments(json!({"kind": kind}));
+    let status = arguments(json!({"kind": "status", "status": 429}));
+    let cases = [
+        ("look", fault("none"), 0),
+        ("look", fault("die_after"), 0),
+        ("book", fault("die_after"), 1),
+        ("book", fault("wrong_result"), 1),
+        // The fault is of HTTP only: the server rejects the request.
+        ("book", status, 2),
+        ("no_such_tool", "{}".to_owned(), 2),
+    ];
+    for (tool, arguments, code) in cases {
+        let ledger = Ledger::new();
+        let output = call(&ledger, &[], &[tool, &arguments], &[]);
+        let (is, stdout, stderr) = said(&output);
+        assert_eq!(is, Some(code), "{tool} {arguments}: {stdout}{stderr}");
+        if code == 2 {
+            assert_eq!(stdout, "");
+            assert!(stderr.contains("error -32602: "), "{stderr}");
+        } else {
+            let result: Value = serde_json::from_str(&stdout).unwrap();
+            assert_eq!(result["isError"] == true, code == 1, "{result}");
+        }
+        let log: Vec<Value> = stderr
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        assert_eq!(log.len(), 1, "{stderr}");
+        assert_eq!(log[0]["tool"], tool);
+    }
+}
+
+#[test]
+fn the_options_reach_the_stack() {
+    let hang = json!({"key": "k", "fault": {"kind": "hang"}, "times": 9}).to_string();
+    let cases = [
+        (&["--timeout", "0.5", "--max-attempts", "2"][..], "look", 2),
+        (&["--timeout", "0.5"], "book", 1),
+        (
+            &["--timeout", "0.5", "--max-attempts", "2", "--repeat-ok"],
+            "book",
+            2,
+        ),
+        (&["--timeout", "30", "--deadline", "1"], "look", 1),
+    ];
+    for (options, tool, ran) in cases {
+        let ledger = Ledger::new();
+        let output = call(&ledger, options, &[tool, &hang], &[]);
+        let (code, _, stderr) = said(&output);
+        assert_eq!(code, Some(1), "{options:?}: {stderr}");
+        assert_eq!(ledger.count("executed"), ran, "{options:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_list_shows_the_tools_with_their_annotations() {
+    let ledger = Ledger::new();
+    let (code, stdout, _) = said(&call(&ledger, &["--list"], &[], &[]));
+    assert_eq!(code, Some(0));
+    let tools: Value = serde_json::from_str(&stdout).unwrap();
+    let look = tools
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|tool| tool["name"] == "look")
+        .unwrap();
+    assert_eq!(look["annotations"]["readOnlyHint"], true);
+}
+
+#[tokio::test]
+async fn a_server_over_http_is_called_by_its_url() {
+    let ledger = Ledger::new();
+    let server = ledger.http(&[]).await;
+    let url = server.url.clone();
+    let call = move || run(&["--url", &url, "look", r#"{"key":"k"}"#]);
+    let (code, stdout, stderr) = said(&tokio::task::spawn_blocking(call).await.unwrap());
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("k ran 1 time(s)"), "{stdout}");
+}
+
+#[test]
+fn without_a_server_it_says_why_with_the_childs_last_words() {
+    let ledger = Ledger::new;
+    let no_command = run(&["look", "--", "./no-such-command"]);
+    let crashed = call(&ledger(), &[], &["look"], &["--crash-starts", "9"]);
+    let mute = call(&ledger(), &["--timeout", "0.5"], &["look"], &["--mute"]);
+    let babble = call(&ledger(), &["--timeout", "0.5"], &["look"], &["--not-mcp"]);
+    let version = call(&ledger(), &[], &["look"], &["--protocol", "1999-01-01"]);
+    let nothing = run(&["look", "--url", "http://127.0.0.1:9/mcp"]);
+    let cases = [
+        (no_command, "cannot run the command `./no-such-command`"),
+        (crashed, "exit status: 3); its last words: crashed at start"),
+        (mute, "not ready within 500ms"),
+        (babble, "not ready within 500ms"),
+        (version, "speaks MCP `1999-01-01`"),
+        (nothing, "cannot be reached"),
+    ];
+    for (output, text) in cases {
+        let (code, stdout, stderr) = said(&output);
+        assert_eq!(code, Some(3), "{text}: {stderr}");
+        assert_eq!(stdout, "");
+        assert_eq!(stderr.lines().count(), 1, "one clear line: {stderr}");
+        assert!(
+            stderr.starts_with("no server: ") && stderr.contains(text),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
+fn bad_usage_says_what_is_wrong_and_starts_nothing() {
+    let cases = [
+        (&[][..], "no server"),
+        (&["look"], "no server"),
+        (&["--", "true"], "no tool"),
+        (&["look", "[1]", "--", "true"], "no json object"),
+        (&["look", "{", "--", "true"], "no json object"),
+        (&["look", "--url", "nowhere"], "no http url"),
+        (
+            &["look", "--url", "http://127.0.0.1:9", "--", "true"],
+            "not both",
+        ),
+        (&["--list", "look", "--", "true"], "takes no tool"),
+        (&["--timeout", "0", "look", "--", "true"], "above 0"),
+        (&["--timeout", "soon", "look", "--", "true"], "above 0"),
+        (&["--deadline=-1", "look", "--", "true"], "--deadline"),
+        (&["--max-attempts", "0", "look", "--", "true"], "attempt"),
+        (&["--no-such-option"], "--no-such-option"),
+    ];
+    for (arguments, text) in cases {
+        let (code, stdout, stderr) = said(&run(arguments));
+        assert_eq!(code, Some(64), "{arguments:?}: {stderr}");
+        assert_eq!(stdout, "");
+        assert!(stderr.contains(text), "{arguments:?}: {stderr}");
+    }
+}

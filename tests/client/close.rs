@@ -1,1 +1,172 @@
+//! How calls and connections end.
 
+use crate::support::{
+    Ledger, Log, MS, SECOND, call, is_alive, program, reconnect, resilience, retry, within,
+};
+use mcp_resilience::{
+    Class,
+    rmcp::client::{ChildProcess, Client, Connector},
+};
+use serde_json::{Value, json};
+use std::{fs, thread};
+use tokio::time::{Instant, sleep};
+
+async fn connect(connector: impl Connector) -> Client {
+    let client = Client::builder(connector)
+        .resilience(resilience(&Log::default(), retry()).build().unwrap())
+        .reconnect(reconnect().build().unwrap());
+    client.connect().await.unwrap()
+}
+
+impl Ledger {
+    fn pid(&self) -> u32 {
+        let pid = self.lines()[0]["pid"].as_u64().unwrap();
+        u32::try_from(pid).unwrap()
+    }
+
+    /// The ids of the requests of an event.
+    fn ids(&self, event: &str) -> Vec<Value> {
+        let lines = self.lines().into_iter();
+        let lines = lines.filter(|line| line["event"] == event);
+        lines.map(|line| line["id"].clone()).collect()
+    }
+}
+
+async fn gone(id: u32) {
+    within("the end of the process", async {
+        while is_alive(id) {
+            sleep(10 * MS).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn closing_waits_until_the_child_is_gone_and_was_waited_for() {
+    let ledger = Ledger::new();
+    let client = connect(ledger.stdio(&[])).await;
+    let begun = Instant::now();
+    client.close().await;
+    assert!(!is_alive(ledger.pid()), "not as a zombie either");
+    assert!(
+        begun.elapsed() < 2 * SECOND,
+        "by its stdin alone: {:?}",
+        begun.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn a_child_that_does_not_want_to_end_is_killed_with_all_that_it_started() {
+    let ledger = Ledger::new();
+    let file = ledger.path().with_extension("pid");
+    let script = format!(
+        "sleep 300 & echo $! > '{}'; exec '{}' --ledger '{}' --linger 60",
+        file.display(),
+        program("hostile").display(),
+        ledger.path().display()
+    );
+    let client = connect(ChildProcess::new("sh").args(["-c", &script])).await;
+    let grandchild: u32 = fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+    fs::remove_file(file).unwrap();
+    assert!(is_alive(grandchild));
+    let begun = Instant::now();
+    client.close().await;
+    assert!(!is_alive(ledger.pid()));
+    gone(grandchild).await;
+    let took = begun.elapsed();
+    assert!(
+        took > 5 * SECOND && took < 8 * SECOND,
+        "3 s, a signal, 3 s, another: {took:?}"
+    );
+}
+
+#[tokio::test]
+async fn dropping_the_client_ends_the_child_too() {
+    let ledger = Ledger::new();
+    drop(connect(ledger.stdio(&[])).await);
+    gone(ledger.pid()).await;
+}
+
+#[test]
+fn the_end_of_the_runtime_ends_a_child_that_would_linger() {
+    let ledger = Ledger::new();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let client = runtime.block_on(connect(ledger.stdio(&["--linger", "60"])));
+    drop(runtime);
+    for _ in 0..500 {
+        if !is_alive(ledger.pid()) {
+            return drop(client);
+        }
+        thread::sleep(10 * MS);
+    }
+    panic!("still there");
+}
+
+#[tokio::test]
+async fn a_session_over_http_is_deleted_at_the_end() {
+    let ledger = Ledger::new();
+    let server = ledger.http(&[]).await;
+    connect(server.connector()).await.close().await;
+    assert_eq!(ledger.count("deleted"), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_is_cancelled_at_the_server() {
+    let ledger = Ledger::new();
+    abandoned(&ledger, ledger.stdio(&[])).await;
+    let ledger = Ledger::new();
+    let server = ledger.http(&[]).await;
+    abandoned(&ledger, server.connector()).await;
+}
+
+async fn abandoned(ledger: &Ledger, connector: impl Connector) {
+    let client = connect(connector).await;
+    let running = tokio::spawn({
+        let client = client.clone();
+        async move {
+            client
+                .call_tool(call("book", &json!({"kind": "hang"}), 1))
+                .await
+        }
+    });
+    ledger.wait_for("executed", 1).await;
+    running.abort();
+    ledger.wait_for("cancelled", 1).await;
+    assert_eq!(ledger.ids("cancelled"), ledger.ids("arrived"));
+    assert!(
+        client.handle().is_connected(),
+        "the connection is as good as before"
+    );
+}
+
+#[tokio::test]
+async fn an_attempt_that_is_given_up_is_cancelled_and_the_next_has_an_id_of_its_own() {
+    // One connection for both: the server only refuses, and then hangs.
+    let ledger = Ledger::new();
+    let client = connect(ledger.stdio(&[])).await;
+    let refused = json!({"kind": "refuse", "retry_after": 0});
+    client.call_tool(call("book", &refused, 2)).await.unwrap();
+    let mut ids = ledger.ids("arrived");
+    assert_eq!(ids.len(), 3);
+    ids.dedup();
+    assert_eq!(ids.len(), 3, "{ids:?}");
+
+    let ledger = Ledger::new();
+    let client = connect(ledger.stdio(&[])).await;
+    client
+        .call_tool(call("look", &json!({"kind": "hang"}), 1))
+        .await
+        .unwrap();
+    assert_eq!(ledger.ids("cancelled"), ledger.ids("arrived")[..1]);
+}
+
+#[tokio::test]
+async fn a_call_after_the_end_ends_at_once() {
+    let ledger = Ledger::new();
+    let client = connect(ledger.stdio(&[])).await;
+    client.clone().close().await;
+    let late = client.call_tool(call("look", &json!(null), 1));
+    let failure = within("a call that is too late", late).await.unwrap_err();
+    assert_eq!(failure.class(), Class::Cancelled);
+    assert_eq!(ledger.count("arrived"), 0);
+}

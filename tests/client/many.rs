@@ -1,1 +1,153 @@
+//! Many calls on one connection, and what one failure does to the others.
 
+use crate::support::{Ledger, Log, MS, SECOND, call, reconnect, resilience, retry, within};
+use mcp_resilience::rmcp::client::{Client, Connector};
+use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use serde_json::{Value, json};
+use std::{process::Command, time::Duration};
+use tokio::{task::JoinSet, time::sleep};
+
+async fn connect(connector: impl Connector, log: &Log, attempt: Duration) -> Client {
+    let resilience = resilience(log, retry()).attempt_timeout(attempt);
+    let client = Client::builder(connector)
+        .resilience(resilience.build().unwrap())
+        .reconnect(reconnect().build().unwrap());
+    client.connect().await.unwrap()
+}
+
+fn look(key: &str, fault: &Value) -> CallToolRequestParams {
+    let arguments = json!({"key": key, "fault": fault});
+    CallToolRequestParams::new("look").with_arguments(arguments.as_object().unwrap().clone())
+}
+
+fn is_good(answer: &CallToolResponse) -> bool {
+    matches!(answer, CallToolResponse::Complete(result) if result.is_error != Some(true))
+}
+
+impl Ledger {
+    /// Ends its `nth` server, from 0 on.
+    fn kill(&self, nth: usize) {
+        let lines = self.lines();
+        let starts = lines.iter().filter(|line| line["event"] == "started");
+        let id = starts.map(|line| line["pid"].to_string()).nth(nth).unwrap();
+        assert!(
+            Command::new("kill")
+                .args(["-9", &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_death_that_a_thousand_calls_see_costs_one_dial_and_strands_nobody() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let connector = ledger.stdio(&["--slow-start", "0.5", "--start-fault-from", "2"]);
+    let client = connect(connector, &log, 20 * SECOND).await;
+    let mut calls = JoinSet::new();
+    let mut dropped = Vec::new();
+    for n in 0..1000 {
+        let (client, call) = (
+            client.clone(),
+            look(&n.to_string(), &json!({"kind": "hang"})),
+        );
+        if n % 10 == 0 {
+            dropped.push(tokio::spawn(async move { client.call_tool(call).await }));
+        } else {
+            calls.spawn(async move { client.call_tool(call).await.unwrap() });
+        }
+    }
+    ledger.wait_for("executed", 1000).await;
+    ledger.kill(0);
+    // While all wait for the dial, a hundred of them hang up.
+    ledger.wait_for("started", 2).await;
+    for call in dropped {
+        call.abort();
+    }
+    let answers = within("all calls", calls.join_all()).await;
+    assert_eq!(answers.len(), 900);
+    let lines = log.lines();
+    let bad = lines.iter().find(|line| line["outcome"] == "failed");
+    assert!(answers.iter().all(is_good), "each was repeated: {bad:?}");
+    assert_eq!(ledger.count("started"), 2, "one dial");
+    assert_eq!(client.handle().generation(), 2);
+    assert_eq!(log.lines().len(), 1000, "a line for each, hung up or not");
+}
+
+#[tokio::test]
+async fn a_call_that_times_out_leaves_its_siblings_and_their_connection_alone() {
+    let ledger = Ledger::new();
+    siblings(&ledger, ledger.stdio(&[])).await;
+    let ledger = Ledger::new();
+    let server = ledger.http(&[]).await;
+    siblings(&ledger, server.connector()).await;
+}
+
+async fn siblings(ledger: &Ledger, connector: impl Connector) {
+    let log = Log::default();
+    let client = connect(connector, &log, 1500 * MS).await;
+    let start = |key: &str, fault: Value| {
+        let (client, call) = (client.clone(), look(key, &fault));
+        tokio::spawn(async move { client.call_tool(call).await.unwrap() })
+    };
+    let hangs = start("hangs", json!({"kind": "hang"}));
+    ledger.wait_for("executed", 1).await;
+    sleep(700 * MS).await;
+    // Answered after the other one's end, on the connection that was retired then.
+    let late = start("late", json!({"kind": "late", "seconds": 1.2}));
+    let answer = within("the call that hangs", hangs).await.unwrap();
+    assert!(is_good(&answer), "repeated on a new connection");
+    assert_eq!(client.handle().generation(), 2);
+    let answer = within("its sibling", late).await.unwrap();
+    assert!(is_good(&answer));
+    assert_eq!(
+        client.handle().generation(),
+        2,
+        "a late answer changes nothing"
+    );
+    let lines = log.lines();
+    let late = lines
+        .iter()
+        .find(|line| line["arguments"]["key"] == "late")
+        .unwrap();
+    assert_eq!(late["attempts"], 1, "{late}");
+}
+
+#[tokio::test]
+async fn a_late_failure_of_an_old_connection_changes_nothing() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let client = connect(ledger.stdio(&[]), &log, 1500 * MS).await;
+    let start = |key: &str| {
+        let (client, call) = (client.clone(), look(key, &json!({"kind": "hang"})));
+        tokio::spawn(async move { client.call_tool(call).await.unwrap() })
+    };
+    let first = start("first");
+    ledger.wait_for("executed", 1).await;
+    sleep(700 * MS).await;
+    let second = start("second");
+    assert!(is_good(&within("the first", first).await.unwrap()));
+    assert_eq!(client.handle().generation(), 2);
+    ledger.kill(0);
+    assert!(is_good(&within("the second", second).await.unwrap()));
+    assert_eq!(client.handle().generation(), 2);
+    assert_eq!(ledger.count("started"), 2);
+}
+
+#[tokio::test]
+async fn a_call_after_the_servers_death_costs_nothing_but_a_dial() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let client = connect(ledger.stdio(&[]), &log, 5 * SECOND).await;
+    let good = || call("book", &json!(null), 1);
+    client.call_tool(good()).await.unwrap();
+    ledger.kill(0);
+    // The death is known as soon as the pipe is closed.
+    sleep(200 * MS).await;
+    assert!(is_good(&client.call_tool(good()).await.unwrap()));
+    assert_eq!(
+        log.lines()[1]["attempts"],
+        1,
+        "it was never sent to the dead one"
+    );
+    assert_eq!(ledger.count("executed"), 2);
+}

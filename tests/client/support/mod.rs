@@ -2,14 +2,18 @@
 
 mod hostile;
 mod log;
+mod peers;
 mod process;
 mod program;
+mod proxy;
 
 pub(crate) use self::{
-    hostile::{HttpServer, Ledger, call},
+    hostile::{Ledger, call},
     log::Log,
+    peers::{Peer, kill_last},
     process::{Process, is_alive},
     program::program,
+    proxy::Proxy,
 };
 use mcp_resilience::{
     ResilienceLayer,

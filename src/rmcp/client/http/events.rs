@@ -23,6 +23,14 @@ const RESUMES: u32 = 3;
 /// The pause before a stream is resumed that the server closed, unless it asks for another.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// The same for one that broke off: the server has to see that before the new one comes, or it
+/// takes that for the old one and ends it.
+const BREAK: Duration = Duration::from_millis(200);
+
+/// How long a stream that was resumed may say nothing before it is resumed once more. Some servers
+/// give what they have at that time, and no more.
+const SILENCE: Duration = Duration::from_secs(3);
+
 /// The longest pause that is made.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
@@ -56,6 +64,7 @@ pub(super) fn of_answer(events: Events, get: Get, asked: RequestId) -> Events {
         last_id: None,
         pause: PAUSE,
         resumes: 0,
+        is_resumed: false,
         is_done: false,
     };
     stream::unfold(answer, |mut answer| async {
@@ -72,13 +81,25 @@ struct Answer {
     last_id: Option<String>,
     pause: Duration,
     resumes: u32,
+    is_resumed: bool,
     is_done: bool,
 }
 
 impl Answer {
     async fn next(&mut self) -> Option<Result<Sse, SseError>> {
         loop {
-            match self.events.next().await {
+            let next = if self.is_resumed {
+                time::timeout(SILENCE, self.events.next()).await
+            } else {
+                Ok(self.events.next().await)
+            };
+            let Ok(next) = next else {
+                if self.open().await {
+                    continue;
+                }
+                return None;
+            };
+            match next {
                 Some(Ok(mut event)) => {
                     self.resumes = 0;
                     self.last_id = event.id.take().or(self.last_id.take());
@@ -90,7 +111,7 @@ impl Answer {
                 }
                 // Broken off: if the server is still there, it may have the rest.
                 Some(Err(error)) => {
-                    if !self.resume(Duration::ZERO).await {
+                    if !self.resume(BREAK).await {
                         return Some(Err(error));
                     }
                 }
@@ -125,18 +146,22 @@ impl Answer {
     }
 
     async fn resume(&mut self, pause: Duration) -> bool {
-        let Some(last_id) = self.last_id.clone() else {
-            return false;
-        };
-        if self.is_done || self.resumes >= RESUMES {
+        if self.last_id.is_none() || self.is_done || self.resumes >= RESUMES {
             return false;
         }
         self.resumes += 1;
         time::sleep(pause).await;
-        match self.get.events(Some(last_id)).await {
-            Ok(events) => self.events = events,
-            Err(_) => return false,
+        self.open().await
+    }
+
+    async fn open(&mut self) -> bool {
+        match self.get.events(self.last_id.clone()).await {
+            Ok(events) => {
+                self.events = events;
+                self.is_resumed = true;
+                true
+            }
+            Err(_) => false,
         }
-        true
     }
 }
