@@ -14,5 +14,5 @@ pub(crate) use self::{
     lines::Lines,
     script::Script,
     strict::Strict,
-    traced::traced,
+    traced::{traced, traced_as_text},
 };
