@@ -1,5 +1,8 @@
 //! What ends the process: the latch over a stack, and the checks before it serves.
 
+mod answering;
+mod reasons;
+
 use crate::{
     contract::Unready,
     support::{Answer, Call, Script, Strict, in_a_child, is_the_child},
