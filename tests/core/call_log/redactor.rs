@@ -180,6 +180,6 @@ async fn a_secret_that_would_be_cut_is_seen_whole() {
         let redacted = |layer: CallLogLayer| layer.redact(hide);
         let (line, _) = logged(redacted, call, [Err(failure.into())]).await;
         let shown = line[key].as_str().unwrap();
-        assert!(!shown.contains("47"), "{key}: {shown}");
+        assert!(!shown.contains("47"), "{key}");
     }
 }
