@@ -44,7 +44,11 @@ async fn who_waits_for_the_inner_service_is_let_through_to_the_cause() {
     let limited = ConcurrencyLimit::new(Script::new([Ok(Answer::ok("late"))]), 1);
     let mut holder = limited.clone();
     holder.ready().await.unwrap();
-    let waiting = tokio::spawn(layer.layer(limited).oneshot(Call::tool("t")));
+    let mut stack = layer.layer(limited);
+    let waiting = tokio::spawn(async move {
+        let ready = stack.ready().await.expect("it becomes ready");
+        ready.call(Call::tool("t")).await
+    });
     yield_now().await;
     assert!(!waiting.is_finished(), "open, it waits as ever");
     layer.handle().shut(Fatal::new("the shelf is gone"));
