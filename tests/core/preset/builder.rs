@@ -51,7 +51,7 @@ fn settings_that_cannot_work_are_refused_and_the_reason_says_what_to_do() {
     }
     let no_deadline = || retry(RetryLayer::builder().no_deadline());
     for settings in [
-        settings().attempt_timeout(55 * SECOND - Duration::from_nanos(1)),
+        settings().attempt_timeout(Duration::from_millis(54_999)),
         settings().attempt_timeout(HOUR).retry(no_deadline()),
         settings().retry(short()),
     ] {
