@@ -22,7 +22,7 @@ pub(super) fn open(
         "gen_ai.tool.name" = field::Empty,
         "gen_ai.prompt.name" = field::Empty,
         "mcp.resource.uri" = field::Empty,
-        "jsonrpc.request.id" = request_id.map(|id| id.trim_matches('"')),
+        "jsonrpc.request.id" = request_id.map(id),
         "mcp.session.id" = session_id.map(shown),
         "error.type" = field::Empty,
         "rpc.response.status_code" = field::Empty,
@@ -44,6 +44,12 @@ pub(super) fn open(
         }
     }
     span
+}
+
+/// A number as it is, and a string without its quotes.
+fn id(json: &str) -> String {
+    let text = serde_json::from_str::<String>(json);
+    text.map_or_else(|_| json.to_owned(), |text| escaped(&text, NAME_LIMIT, &[]))
 }
 
 /// Says of a span how its call ended.

@@ -42,7 +42,8 @@ impl Sink for TracingEvents {
                     latency_ms = millis(record.latency()),
                     waited_ms = millis(record.waited()),
                     class = record.class().map(|class| class.as_str()),
-                    code = record.code().map(tracing::field::display),
+                    // A text, which a subscriber escapes: it is the server's word.
+                    code = record.code().map(ToString::to_string),
                     delivery = record.delivery().map(|delivery| delivery.as_str()),
                     retry_after_ms = record.retry_after().map(millis),
                     retry_stopped = record.stopped().map(|stopped| stopped.as_str()),

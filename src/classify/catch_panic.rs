@@ -2,6 +2,7 @@ use super::hush;
 use crate::failure::Failure;
 use std::{
     any::Any,
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -12,10 +13,15 @@ use std::{
 #[inline]
 pub(crate) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        Failure::crash(Panicked {
+        let panicked = Panicked {
             place: hush::place().map_or_else(String::new, |place| format!(" at {place}")),
             message: message(&*payload).into(),
-        })
+        };
+        // Any value may be thrown, also one that panics when it is dropped: then that one is kept.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+            mem::forget(another);
+        }
+        Failure::crash(panicked)
     })
 }
 

@@ -4,7 +4,7 @@ use crate::{
     failure::{BoxError, Failure},
     ledger,
 };
-use pin_project::pin_project;
+use pin_project::{pin_project, pinned_drop};
 use std::{
     fmt,
     pin::Pin,
@@ -12,7 +12,7 @@ use std::{
 };
 
 /// Response future of [`Classify`](super::Classify).
-#[pin_project]
+#[pin_project(PinnedDrop)]
 pub struct ResponseFuture<F> {
     #[pin]
     state: State<F>,
@@ -81,10 +81,24 @@ where
 
 /// What panicked is not polled again. And what did not come to its end, as one that took too long,
 /// may panic when it is dropped: that is not to take the failure with it.
-#[cold]
+#[inline]
 fn let_go<F>(mut state: Pin<&mut State<F>>) {
     if let Err(panic) = catch_hushed(|| state.set(State::Failed(None))) {
-        tracing::error!(error = %panic.chain(), "a tool panicked while it was dropped");
+        report(&panic);
+    }
+}
+
+#[cold]
+fn report(panic: &Failure) {
+    tracing::error!(error = %panic.chain(), "a tool panicked while it was dropped");
+}
+
+/// Who hangs up, or has no more time, is not to meet the tool's panic over that.
+#[pinned_drop]
+impl<F> PinnedDrop for ResponseFuture<F> {
+    #[inline]
+    fn drop(self: Pin<&mut Self>) {
+        let_go(self.project().state);
     }
 }
 

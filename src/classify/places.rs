@@ -9,7 +9,8 @@ type Object = Map<String, Value>;
 /// it says under an error's name of its own (`adcp_error`).
 ///
 /// Nothing else: an object under another name speaks of something else, as of a mail that could
-/// not be sent after all the rest was done.
+/// not be sent after all the rest was done. So does one of a list, were it the only one in it: of
+/// ten that were to be sent, the one that was not.
 pub(super) fn of_the_call(object: &Object) -> impl Iterator<Item = &Object> {
     let only = match object.iter().next() {
         Some((key, Value::Object(only))) if object.len() == 1 && names_an_error(key) => Some(only),
@@ -38,8 +39,8 @@ fn own(object: &Object) -> impl Iterator<Item = &Object> {
     std::iter::once(object)
         .chain(error)
         .chain(inner("data"))
-        .chain(details(object))
-        .chain(error.into_iter().flat_map(details))
+        .chain(inner("details"))
+        .chain(error.and_then(|error| error.get("details")?.as_object()))
 }
 
 /// An object's `details`, which may be a list.

@@ -1,5 +1,13 @@
 use super::{BoxError, Chain, Failure, escaped, stderr};
-use std::{error::Error, fmt, io::Write, process, sync::mpsc, thread, time::Duration};
+use std::{
+    error::Error,
+    fmt,
+    io::Write,
+    process,
+    sync::{Arc, mpsc},
+    thread,
+    time::Duration,
+};
 
 /// How long the reason may take to be printed.
 const LAST_WORDS: Duration = Duration::from_secs(1);
@@ -10,7 +18,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// the reason here, on one line with its sources; the exit code is 1.
 pub struct Fatal {
     message: String,
-    source: Option<BoxError>,
+    // Shared with the failures that tell of it.
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl Fatal {
@@ -26,7 +35,7 @@ impl Fatal {
     /// What caused it.
     #[must_use]
     pub fn because(mut self, source: impl Into<BoxError>) -> Self {
-        self.source = Some(source.into());
+        self.source = Some(Arc::from(source.into()));
         self
     }
 
@@ -72,13 +81,14 @@ impl fmt::Debug for Fatal {
 /// The reason that a failure gave.
 impl From<Failure> for Fatal {
     fn from(failure: Failure) -> Self {
-        match (failure.message(), failure.shared_source()) {
-            (Some(message), None) => Self::new(message),
-            (Some(message), Some(source)) => Self::new(message).because(source),
+        let source = failure.shared_source();
+        let message = match (failure.message(), &source) {
+            (Some(message), _) => message.to_owned(),
             // A failure made of a reason says nothing itself.
-            (None, Some(source)) => Self::new(source.to_string()).because(source),
-            (None, None) => Self::new(failure.to_string()),
-        }
+            (None, Some(source)) => source.to_string(),
+            (None, None) => failure.to_string(),
+        };
+        Self { message, source }
     }
 }
 
@@ -93,6 +103,9 @@ impl From<Fatal> for Failure {
 /// The same for who has only a look at it.
 impl From<&Fatal> for Failure {
     fn from(fatal: &Fatal) -> Self {
-        Self::fatal("").because(Fatal::new(fatal.message.clone()))
+        Self::from(Fatal {
+            message: fatal.message.clone(),
+            source: fatal.source.clone(),
+        })
     }
 }

@@ -41,5 +41,8 @@ pub(crate) fn escaped(text: &str, limit: usize, kept: &[char]) -> String {
 /// readers, or a mark that turns the direction of what is read, so that it reads as something else.
 pub(crate) fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        || matches!(
+            c,
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
 }

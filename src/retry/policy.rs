@@ -24,8 +24,9 @@ impl Policy {
     pub(super) fn word_on(&self, call: &impl ToolCall) -> Word {
         match self.repeat_ok.ask(call) {
             Some(true) => Word::MayRunTwice,
+            // Then a refusal is only what that server says, also of a tool that may not run twice.
+            Some(false) | None if !self.trusts_server => Word::ServerIsNotTrusted,
             Some(false) => Word::NeverTwice,
-            None if !self.trusts_server => Word::ServerIsNotTrusted,
             None if call.hints().may_repeat() => Word::MayRunTwice,
             None => Word::Unsaid,
         }

@@ -1,7 +1,10 @@
 //! One line for every call, whatever happens to the call.
 
 mod arguments;
+mod events;
 mod line;
+mod record;
+mod redactor;
 mod sinks;
 mod tracing;
 

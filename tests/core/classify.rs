@@ -1,5 +1,8 @@
 //! The border: what a failure is called, and what of it is kept.
 
+mod named;
+mod panics;
+
 use crate::support::{Answer, Call, Script, Strict};
 use mcp_resilience::{
     classify::ClassifyLayer,

@@ -1,8 +1,11 @@
 //! What ends the process: the latch over a stack, and the checks before it serves.
 
+mod answering;
+mod reasons;
+
 use crate::{
     contract::Unready,
-    support::{Answer, Call, Script, Strict},
+    support::{Answer, Call, Script, Strict, in_a_child, is_the_child},
 };
 use mcp_resilience::{
     Class, Failure,
@@ -257,22 +260,6 @@ fn only_a_config_that_is_missing_may_be_replaced_by_defaults() {
         startup::config_if_present::<Prices>(&good).unwrap(),
         Some(prices)
     );
-}
-
-/// Runs one test of this binary in a process of its own, where it knows itself by a variable.
-fn in_a_child(test: &str, variables: &[(&str, &str)]) -> Output {
-    Command::new(env::current_exe().unwrap())
-        .args(["--exact", test, "--nocapture", "--test-threads=1"])
-        .env("IN_A_CHILD", test)
-        .env("RUST_BACKTRACE", "0")
-        .env_remove("B_URL")
-        .envs(variables.iter().copied())
-        .output()
-        .unwrap()
-}
-
-fn is_the_child(test: &str) -> bool {
-    env::var("IN_A_CHILD").is_ok_and(|name| name == test)
 }
 
 #[test]

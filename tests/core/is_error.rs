@@ -1,5 +1,8 @@
 //! The edge: what becomes of a failure where a model, or a host, is to read it.
 
+mod hidden;
+mod unflagged;
+
 use crate::support::{Answer, Call, Script, Strict};
 use mcp_resilience::{
     call::{Flagged, ToolResult},

@@ -11,6 +11,7 @@ mod contract;
 mod failure;
 mod fatal;
 mod is_error;
+mod never_twice;
 mod preset;
 mod reconnect;
 mod retry;

@@ -1,10 +1,12 @@
 //! The whole stack, in the preset's order.
 
+mod always_ready;
+mod builder;
+mod connect;
+
 use crate::support::{Answer, Call, Lines, Script, Strict};
 use mcp_resilience::backoff::{Backoff, Jitter};
-use mcp_resilience::{
-    Failure, ResilienceLayer, call_log::CallLogLayer, preset::InvalidResilience, retry::RetryLayer,
-};
+use mcp_resilience::{Failure, ResilienceLayer, call_log::CallLogLayer, retry::RetryLayer};
 use serde_json::json;
 use std::time::Duration;
 use tower::{Layer, ServiceExt};
@@ -106,12 +108,4 @@ async fn a_fatal_failure_ends_the_stack_and_wakes_who_waits_for_it() {
             (&"ERROR".into(), &"fatal".into())
         );
     }
-}
-
-#[test]
-fn an_attempt_without_any_time_is_refused_when_built() {
-    let refused = ResilienceLayer::builder()
-        .attempt_timeout(Duration::ZERO)
-        .build();
-    assert_eq!(refused.unwrap_err(), InvalidResilience::ZeroAttemptTimeout);
 }

@@ -1,5 +1,7 @@
 //! When a call is made again, after which wait, and when not.
 
+mod word;
+
 use crate::support::{Answer, Call, Script, Strict};
 use mcp_resilience::{
     Class, Delivery, Failure,

@@ -235,6 +235,8 @@ fn a_hint_is_found_wherever_servers_put_it() {
         json!({"error": hint}),
         json!({"details": hint}),
         json!({"error": {"details": hint}}),
+        json!({"details": [{"reason": "QUOTA"}, hint]}),
+        json!({"error": {"details": [hint, {"reason": "QUOTA"}]}}),
         json!({"data": hint}),
         json!({"adcp_error": hint}),
         json!({"io.example/failure": hint}),

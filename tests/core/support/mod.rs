@@ -1,6 +1,8 @@
-//! What the tests of the core share: a call, an answer, a scripted tool, a strict probe and a sink.
+//! What the tests of the core share: a call, an answer, a scripted tool, a strict probe, a sink and a
+//! process of its own.
 
 mod call;
+mod child;
 mod lines;
 mod script;
 mod strict;
@@ -8,8 +10,9 @@ mod traced;
 
 pub(crate) use self::{
     call::{Answer, Call},
+    child::{in_a_child, is_the_child},
     lines::Lines,
     script::Script,
     strict::Strict,
-    traced::traced,
+    traced::{traced, traced_as_text},
 };

@@ -3,6 +3,7 @@ use std::{
     io::{self, Write},
     sync::{Arc, Mutex},
 };
+use tracing::Dispatch;
 use tracing_subscriber::fmt::{MakeWriter, format::FmtSpan};
 
 /// What a JSON subscriber writes of it, the ends of spans included. It runs twice, and the second
@@ -14,20 +15,32 @@ pub(crate) async fn traced(run: impl AsyncFn()) -> Vec<Value> {
         .with_span_events(FmtSpan::CLOSE)
         .with_writer(buffer.clone())
         .finish();
-    let _default = tracing::subscriber::set_default(subscriber);
+    let text = seen_by(subscriber, &buffer, run).await;
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// The same by a subscriber that writes plain text.
+pub(crate) async fn traced_as_text(run: impl AsyncFn()) -> String {
+    let buffer = Buffer::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_writer(buffer.clone())
+        .finish();
+    seen_by(subscriber, &buffer, run).await
+}
+
+async fn seen_by(subscriber: impl Into<Dispatch>, buffer: &Buffer, run: impl AsyncFn()) -> String {
+    let _default = tracing::dispatcher::set_default(&subscriber.into());
     // Where there is one subscriber alone, a thread of another test may decide for all that an
     // event interests nobody: so there is a second, and what was decided is decided again.
     let other = tracing_subscriber::fmt().with_writer(io::sink).finish();
-    let _second = tracing::Dispatch::new(other);
+    let _second = Dispatch::new(other);
     run().await;
     tracing::callsite::rebuild_interest_cache();
     buffer.0.lock().unwrap().clear();
     run().await;
-
-    let text = String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    String::from_utf8(buffer.0.lock().unwrap().clone()).unwrap()
 }
 
 #[derive(Clone, Default)]

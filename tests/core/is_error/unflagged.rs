@@ -1,0 +1,87 @@
+//! Results that have no flag, or no place for one.
+
+use super::{Page, flags, search, unflagged};
+use crate::support::{Call, Script};
+use mcp_resilience::{
+    Class, Failure,
+    classify::ClassifyLayer,
+    is_error::{IsErrorLayer, detect},
+};
+use serde_json::json;
+use tower::{BoxError, Layer, ServiceBuilder, ServiceExt, service_fn};
+
+/// Documented nowhere here: words that other servers use for failures, and documents for anything.
+#[tokio::test]
+async fn a_word_of_another_server_flags_no_result_that_has_no_flag() {
+    let layer = IsErrorLayer::new();
+    let again = IsErrorLayer::new()
+        .trust_unflagged()
+        .detect(detect::envelope);
+    let in_text = IsErrorLayer::new().detect(detect::failure_in_text);
+    for (code, expected) in [
+        ("timeout", false),
+        ("overloaded", false),
+        ("unavailable", false),
+        ("internal", false),
+        ("unauthorized", false),
+        ("too_many_requests", false),
+        ("rate_limit_exceeded", false),
+        ("quota_exceeded", false),
+        ("validation_error", false),
+        ("rate_limited", true),
+        ("upstream_unknown", true),
+        ("auth_failed", true),
+    ] {
+        assert!(Class::from_code(code).is_some(), "{code} is a known word");
+        let envelope = json!({"code": code, "error": "of the week"});
+        for layer in [&layer, &again] {
+            let seen = flags(layer, search(), unflagged(&envelope, "x")).await;
+            assert_eq!(seen, expected, "{code}");
+        }
+        let text = unflagged(&json!(null), &envelope.to_string());
+        let seen = flags(&in_text, search(), text).await;
+        assert_eq!(seen, expected, "{code}, in a text");
+    }
+}
+
+/// A page has no flag to set.
+#[derive(Debug)]
+struct Plain;
+
+impl mcp_resilience::call::ToolResult for Plain {
+    fn is_error(&self) -> bool {
+        false
+    }
+
+    fn flag(&mut self) {}
+
+    fn from_failure(_: mcp_resilience::call::Flagged) -> Option<Self> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn what_a_rule_makes_of_a_result_that_has_no_flag_stays_an_error_for_the_host() {
+    for (call, message) in [
+        (Call::resource("books://Dune"), "the page is torn"),
+        (Call::prompt("review"), "the page is torn"),
+    ] {
+        let torn = |_: &Plain| Some(Failure::tool("the page is torn"));
+        let stack = ServiceBuilder::new()
+            .layer(IsErrorLayer::new())
+            .layer(ClassifyLayer::new().result_rule(torn))
+            .service(service_fn(async |_: Call| Ok::<_, BoxError>(Plain)));
+        let failure = stack.oneshot(call).await.expect_err("no success");
+        let error = failure.rpc_error().unwrap();
+        assert_eq!((error.code, error.message.as_str()), (-32603, message));
+    }
+}
+
+#[tokio::test]
+async fn a_rule_for_another_type_of_result_is_not_asked() {
+    let asked = |_: &Page| -> Option<Failure> { panic!("asked of something else") };
+    let tools = ClassifyLayer::new().result_rule(asked);
+    let tools = tools.layer(Script::new([Ok(unflagged(&json!(null), "12.50"))]));
+    let answer = tools.oneshot(search()).await.unwrap();
+    assert_eq!(answer.text(), "12.50");
+}
