@@ -3,6 +3,7 @@
 mod answers;
 mod attempts;
 mod cancellation;
+mod ends;
 mod forward;
 mod interim;
 mod requests;
