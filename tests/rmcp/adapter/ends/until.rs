@@ -1,6 +1,6 @@
 //! `run_until`, in exact times, with servers of all kinds to end.
 
-use super::{CUT_OFF, GRACE, HOUR, MOMENT, REFUSED, SLOW, begin, desk, refused, stuck};
+use super::{CUT_OFF, GRACE, HOUR, MOMENT, REFUSED, begin, desk, refused, stuck};
 use crate::support::{Desk, Log, assert_has, call, connect, preset, text};
 use mcp_resilience::{
     fatal::Fatal,
@@ -21,17 +21,20 @@ const SIGNAL: Duration = Duration::from_secs(1);
 /// When a server ends before that.
 const EARLY: Duration = Duration::from_millis(500);
 
-/// What happened when, since the start.
+/// The signal, and how long after it the sessions ended.
 #[derive(Clone)]
 struct Diary {
     begun: Instant,
+    signal: Instant,
     sessions_ended: Arc<Mutex<Vec<Duration>>>,
 }
 
 impl Diary {
     fn new() -> Self {
+        let begun = Instant::now();
         Self {
-            begun: Instant::now(),
+            begun,
+            signal: begun + SIGNAL,
             sessions_ended: Arc::default(),
         }
     }
@@ -39,15 +42,13 @@ impl Diary {
     fn sessions_end(&self) -> impl FnOnce() + Send + 'static {
         let diary = self.clone();
         move || {
-            let at = diary.begun.elapsed();
-            diary.sessions_ended.lock().unwrap().push(at);
+            let since = diary.signal.elapsed();
+            diary.sessions_ended.lock().unwrap().push(since);
         }
     }
 
-    /// Since the signal.
     fn sessions_ended(&self) -> Vec<Duration> {
-        let ended = self.sessions_ended.lock().unwrap();
-        ended.iter().map(|at| *at - SIGNAL).collect()
+        self.sessions_ended.lock().unwrap().clone()
     }
 }
 
@@ -59,7 +60,7 @@ async fn run(server: Resilient<Desk>, diary: &Diary) -> Duration {
     };
     let outcome = server.run_until(sleep(SIGNAL), diary.sessions_end(), told);
     outcome.await.unwrap();
-    diary.begun.elapsed() - SIGNAL
+    diary.signal.elapsed()
 }
 
 fn server() -> Resilient<Desk> {
@@ -78,11 +79,12 @@ async fn it_waits_for_a_call_that_ends_in_time() {
     let (server, diary) = (server(), Diary::new());
     let client = connect(server.clone(), ()).await;
     let slow = async {
-        sleep(SIGNAL - Duration::from_millis(100)).await;
+        sleep(Duration::from_millis(900)).await;
         begin(&client, &server, "slow").await.await
     };
     let (took, answer) = tokio::join!(run(server.clone(), &diary), slow);
-    let left = SLOW - Duration::from_millis(100);
+    // 300 ms, from 100 ms before the signal.
+    let left = Duration::from_millis(200);
     assert_eq!(took, left + MOMENT);
     assert_eq!(diary.sessions_ended(), [left + MOMENT]);
     assert_eq!(text(&answer.unwrap().unwrap()), "in time");
@@ -183,7 +185,7 @@ async fn a_server_that_ends_by_itself_is_not_waited_for() {
     let running = server().run_until(sleep(SIGNAL), diary.sessions_end(), ends);
     running.await.unwrap();
     assert_eq!(diary.begun.elapsed(), EARLY);
-    assert!(diary.sessions_ended.lock().unwrap().is_empty());
+    assert!(diary.sessions_ended().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
