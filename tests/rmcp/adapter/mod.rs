@@ -6,6 +6,7 @@ mod cancellation;
 mod ends;
 mod forward;
 mod interim;
+mod panics;
 mod requests;
 mod run;
 mod shared;

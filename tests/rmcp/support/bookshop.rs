@@ -21,6 +21,8 @@ const LOGGED: [&str; 3] = ["tools/call", "resources/read", "prompts/get"];
 /// A Bookshop in a process of its own, spoken to in raw JSON-RPC.
 pub(crate) struct Bookshop {
     child: Child,
+    // How it introduced itself.
+    server: Value,
     line: Line,
     arrivals: UnboundedReceiver<Arrival>,
     // Arrived, and not asked for yet.
@@ -113,6 +115,7 @@ impl Bookshop {
         };
         let mut shop = Self {
             child,
+            server: Value::Null,
             line,
             arrivals,
             kept: Vec::new(),
@@ -142,9 +145,15 @@ impl Bookshop {
                 }
             }
         }
-        let answer = self.answer(0).await;
+        let mut answer = self.answer(0).await;
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
+        self.server = answer["result"]["serverInfo"].take();
         self.notify("notifications/initialized", &json!({})).await;
+    }
+
+    /// How the server introduced itself.
+    pub(crate) fn server(&self) -> &Value {
+        &self.server
     }
 
     /// Calls a tool, and waits for its answer and its line.
@@ -347,7 +356,7 @@ impl Bookshop {
         let stdin = match self.line {
             Line::Stdio(stdin) => Some(stdin),
             Line::Http { .. } => {
-                self.child.interrupt();
+                self.child.signal("INT");
                 None
             }
         };
@@ -356,17 +365,33 @@ impl Bookshop {
         assert_eq!(status.code(), Some(0), "leaving is a normal end");
         let lines = self.child.stderr.all().await;
         assert_one_line_each(&lines, &self.due);
+        assert_eq!(beside_the_log(lines), [""; 0]);
+    }
+
+    /// Sends it a signal: `INT`, or `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        self.child.signal(name);
+    }
+
+    /// Waits for the server to end in the middle of its calls, and gives how.
+    pub(crate) async fn broken_off(mut self) -> ExitStatus {
+        self.child.ended().await
     }
 
     /// Waits for the server to end by itself, and gives how it ended and what it said on stderr
     /// beside its log.
     pub(crate) async fn ended(mut self) -> (ExitStatus, Vec<String>) {
         let status = self.child.ended().await;
-        let mut lines = self.child.stderr.all().await;
+        let lines = self.child.stderr.all().await;
         assert_one_line_each(&lines, &self.due);
-        lines.retain(|line| !line.starts_with('{') && !line.starts_with(LISTENING));
-        (status, lines)
+        (status, beside_the_log(lines))
     }
+}
+
+/// What is on stderr and is no line of the log, but for the first word of a server over HTTP.
+fn beside_the_log(mut lines: Vec<String>) -> Vec<String> {
+    lines.retain(|line| !line.starts_with('{') && !line.starts_with(LISTENING));
+    lines
 }
 
 #[track_caller]

@@ -36,6 +36,12 @@ impl HttpWire {
         }
     }
 
+    /// Where the server listens, without the path.
+    pub(crate) fn address(&self) -> &str {
+        let address = self.url.trim_start_matches("http://");
+        address.split('/').next().unwrap()
+    }
+
     pub(crate) fn session(&self) -> &str {
         self.session.as_deref().unwrap()
     }

@@ -6,6 +6,7 @@ mod child;
 mod http;
 mod lines;
 mod local;
+mod program;
 mod raw;
 
 pub(crate) use self::{
@@ -16,6 +17,7 @@ pub(crate) use self::{
     local::{
         Desk, Log, Run, WAIT, call, connect, connect_modern, ok, preset, retry, settings, text,
     },
+    program::check as check_program,
     raw::{Raw, modern},
 };
 
