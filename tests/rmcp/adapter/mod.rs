@@ -6,6 +6,7 @@ mod cancellation;
 mod ends;
 mod forward;
 mod interim;
+mod nested;
 mod panics;
 mod requests;
 mod run;

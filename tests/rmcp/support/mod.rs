@@ -8,6 +8,7 @@ mod lines;
 mod local;
 mod program;
 mod raw;
+mod traced;
 
 pub(crate) use self::{
     bookshop::{Bookshop, Exchange, Wire},
@@ -19,6 +20,7 @@ pub(crate) use self::{
     },
     program::check as check_program,
     raw::{Raw, modern},
+    traced::Traced,
 };
 
 /// Runs each scenario over both wires.
