@@ -1,11 +1,14 @@
-use super::{Child, HttpWire, Lines, log_line, log_lines, within};
+use super::{Child, Exchange, HttpWire, Lines, log_line, log_lines, read, within};
 use reqwest::Response;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, process::ExitStatus};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     process::{ChildStdin, ChildStdout},
-    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    sync::{
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+        oneshot,
+    },
 };
 
 /// How one talks to a Bookshop.
@@ -48,38 +51,6 @@ enum Arrival {
         id: u64,
         why: String,
     },
-}
-
-/// A request, its answer and its line in the log.
-#[derive(Debug)]
-pub(crate) struct Exchange {
-    pub(crate) answer: Value,
-    pub(crate) line: Value,
-}
-
-impl Exchange {
-    /// The result, where there is no error.
-    #[track_caller]
-    pub(crate) fn result(&self) -> &Value {
-        let result = self.answer.get("result");
-        result.unwrap_or_else(|| panic!("no result: {:#}", self.answer))
-    }
-
-    /// The JSON-RPC error.
-    #[track_caller]
-    pub(crate) fn error(&self) -> &Value {
-        let error = self.answer.get("error");
-        error.unwrap_or_else(|| panic!("no error: {:#}", self.answer))
-    }
-
-    /// The only block of a tool's result, which is a text.
-    #[track_caller]
-    pub(crate) fn text(&self) -> &str {
-        let content = self.result()["content"].as_array().unwrap();
-        assert_eq!(content.len(), 1, "one block: {content:#?}");
-        assert_eq!(content[0]["type"], "text");
-        content[0]["text"].as_str().unwrap()
-    }
 }
 
 impl Bookshop {
@@ -182,7 +153,7 @@ impl Bookshop {
         self.answer(id).await
     }
 
-    /// Begins a request, and gives its id.
+    /// Begins a request, and gives its id. What is sent later arrives later, over HTTP too.
     pub(crate) async fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.send_text(method, &params.to_string()).await
     }
@@ -199,7 +170,10 @@ impl Bookshop {
         match &self.line {
             Line::Stdio(_) => self.write(&message).await,
             Line::Http { http, arrived } => {
-                tokio::spawn(post(http.clone(), id, message, arrived.clone()));
+                let (taken, is_taken) = oneshot::channel();
+                tokio::spawn(post(http.clone(), id, message, taken, arrived.clone()));
+                // Dropped where the connection fails, which whoever waits for the answer is told.
+                let _ = within("a response", is_taken).await;
             }
         }
         id
@@ -423,9 +397,18 @@ async fn read_stdout(stdout: ChildStdout, arrived: UnboundedSender<Arrival>) {
     }
 }
 
-async fn post(http: HttpWire, id: u64, message: String, arrived: UnboundedSender<Arrival>) {
-    let (messages, why) = match http.try_post(message).await {
-        Ok(posted) => {
+async fn post(
+    http: HttpWire,
+    id: u64,
+    message: String,
+    taken: oneshot::Sender<()>,
+    arrived: UnboundedSender<Arrival>,
+) {
+    let (messages, why) = match http.send(message).await {
+        Ok(response) => {
+            // The head of a stream comes before the answer in it.
+            let _ = taken.send(());
+            let posted = read(response).await;
             let why = format!("{} {:?}", posted.status, posted.body);
             (posted.messages, why)
         }
