@@ -1,31 +1,18 @@
 //! `examples/call.rs`, as its users run it.
 
-use crate::support::{LIMIT, Ledger, program};
+use crate::support::{Ledger, program, within};
 use serde_json::{Value, json};
-use std::{
-    process::{Command, Output, Stdio},
-    thread,
-    time::Instant,
-};
+use std::process::{Output, Stdio};
+use tokio::process::Command;
 
 /// Runs it to its end, which has to come.
-fn run(arguments: &[&str]) -> Output {
-    let mut child = Command::new(program("call"))
+async fn run(arguments: &[&str]) -> Output {
+    let running = Command::new(program("call"))
         .args(arguments)
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let begun = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if begun.elapsed() > LIMIT {
-            let _ = child.kill();
-            panic!("{arguments:?} never ended");
-        }
-        thread::sleep(crate::support::MS * 10);
-    }
-    child.wait_with_output().unwrap()
+        .kill_on_drop(true)
+        .output();
+    within("the end of the program", running).await.unwrap()
 }
 
 fn said(output: &Output) -> (Option<i32>, String, String) {
@@ -47,13 +34,13 @@ fn line(ledger: &Ledger, options: &[&str], call: &[&str], server: &[&str]) -> Ve
     words.chain(command).chain(server).collect()
 }
 
-fn call(ledger: &Ledger, options: &[&str], call: &[&str], server: &[&str]) -> Output {
+async fn call(ledger: &Ledger, options: &[&str], call: &[&str], server: &[&str]) -> Output {
     let line = line(ledger, options, call, server);
-    run(&line.iter().map(String::as_str).collect::<Vec<_>>())
+    run(&line.iter().map(String::as_str).collect::<Vec<_>>()).await
 }
 
-#[test]
-fn a_result_is_printed_as_json_and_its_kind_is_the_exit_code() {
+#[tokio::test]
+async fn a_result_is_printed_as_json_and_its_kind_is_the_exit_code() {
     let arguments = |fault: Value| json!({"key": "k", "fault": fault}).to_string();
     let fault = |kind: &str| arguments(json!({"kind": kind}));
     let status = arguments(json!({"kind": "status", "status": 429}));
@@ -68,7 +55,7 @@ fn a_result_is_printed_as_json_and_its_kind_is_the_exit_code() {
     ];
     for (tool, arguments, code) in cases {
         let ledger = Ledger::new();
-        let output = call(&ledger, &[], &[tool, &arguments], &[]);
+        let output = call(&ledger, &[], &[tool, &arguments], &[]).await;
         let (is, stdout, stderr) = said(&output);
         assert_eq!(is, Some(code), "{tool} {arguments}: {stdout}{stderr}");
         if code == 2 {
@@ -87,8 +74,8 @@ fn a_result_is_printed_as_json_and_its_kind_is_the_exit_code() {
     }
 }
 
-#[test]
-fn the_options_reach_the_stack() {
+#[tokio::test]
+async fn the_options_reach_the_stack() {
     let hang = json!({"key": "k", "fault": {"kind": "hang"}, "times": 9}).to_string();
     let cases = [
         (&["--timeout", "0.5", "--max-attempts", "2"][..], "look", 2),
@@ -102,17 +89,17 @@ fn the_options_reach_the_stack() {
     ];
     for (options, tool, ran) in cases {
         let ledger = Ledger::new();
-        let output = call(&ledger, options, &[tool, &hang], &[]);
+        let output = call(&ledger, options, &[tool, &hang], &[]).await;
         let (code, _, stderr) = said(&output);
         assert_eq!(code, Some(1), "{options:?}: {stderr}");
         assert_eq!(ledger.count("executed"), ran, "{options:?}: {stderr}");
     }
 }
 
-#[test]
-fn a_list_shows_the_tools_with_their_annotations() {
+#[tokio::test]
+async fn a_list_shows_the_tools_with_their_annotations() {
     let ledger = Ledger::new();
-    let (code, stdout, _) = said(&call(&ledger, &["--list"], &[], &[]));
+    let (code, stdout, _) = said(&call(&ledger, &["--list"], &[], &[]).await);
     assert_eq!(code, Some(0));
     let tools: Value = serde_json::from_str(&stdout).unwrap();
     let look = tools
@@ -128,22 +115,21 @@ fn a_list_shows_the_tools_with_their_annotations() {
 async fn a_server_over_http_is_called_by_its_url() {
     let ledger = Ledger::new();
     let server = ledger.http(&[]).await;
-    let url = server.url.clone();
-    let call = move || run(&["--url", &url, "look", r#"{"key":"k"}"#]);
-    let (code, stdout, stderr) = said(&tokio::task::spawn_blocking(call).await.unwrap());
+    let output = run(&["--url", &server.url, "look", r#"{"key":"k"}"#]).await;
+    let (code, stdout, stderr) = said(&output);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stdout.contains("k ran 1 time(s)"), "{stdout}");
 }
 
-#[test]
-fn without_a_server_it_says_why_with_the_childs_last_words() {
+#[tokio::test]
+async fn without_a_server_it_says_why_with_the_childs_last_words() {
     let ledger = Ledger::new;
-    let no_command = run(&["look", "--", "./no-such-command"]);
-    let crashed = call(&ledger(), &[], &["look"], &["--crash-starts", "9"]);
-    let mute = call(&ledger(), &["--timeout", "0.5"], &["look"], &["--mute"]);
-    let babble = call(&ledger(), &["--timeout", "0.5"], &["look"], &["--not-mcp"]);
-    let version = call(&ledger(), &[], &["look"], &["--protocol", "1999-01-01"]);
-    let nothing = run(&["look", "--url", "http://127.0.0.1:9/mcp"]);
+    let no_command = run(&["look", "--", "./no-such-command"]).await;
+    let crashed = call(&ledger(), &[], &["look"], &["--crash-starts", "9"]).await;
+    let mute = call(&ledger(), &["--timeout", "0.5"], &["look"], &["--mute"]).await;
+    let babble = call(&ledger(), &["--timeout", "0.5"], &["look"], &["--not-mcp"]).await;
+    let version = call(&ledger(), &[], &["look"], &["--protocol", "1999-01-01"]).await;
+    let nothing = run(&["look", "--url", "http://127.0.0.1:9/mcp"]).await;
     let cases = [
         (no_command, "cannot run the command `./no-such-command`"),
         (crashed, "exit status: 3); its last words: crashed at start"),
@@ -164,8 +150,8 @@ fn without_a_server_it_says_why_with_the_childs_last_words() {
     }
 }
 
-#[test]
-fn bad_usage_says_what_is_wrong_and_starts_nothing() {
+#[tokio::test]
+async fn bad_usage_says_what_is_wrong_and_starts_nothing() {
     let cases = [
         (&[][..], "no server"),
         (&["look"], "no server"),
@@ -185,7 +171,7 @@ fn bad_usage_says_what_is_wrong_and_starts_nothing() {
         (&["--no-such-option"], "--no-such-option"),
     ];
     for (arguments, text) in cases {
-        let (code, stdout, stderr) = said(&run(arguments));
+        let (code, stdout, stderr) = said(&run(arguments).await);
         assert_eq!(code, Some(64), "{arguments:?}: {stderr}");
         assert_eq!(stdout, "");
         assert!(stderr.contains(text), "{arguments:?}: {stderr}");

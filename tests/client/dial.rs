@@ -11,7 +11,6 @@ use mcp_resilience::{
 use serde_json::json;
 use std::error::Error;
 use tokio::time::{Instant, sleep};
-use tower::Service;
 
 fn client<C: Connector>(connector: C, reconnect: ReconnectBuilder<()>) -> ClientBuilder<C> {
     Client::builder(connector)

@@ -71,7 +71,7 @@ fn status(status: u16, more: Value) -> Value {
     let more = if let Value::Object(more) = more {
         more
     } else {
-        Default::default()
+        serde_json::Map::new()
     };
     fault.as_object_mut().unwrap().extend(more);
     fault
@@ -166,17 +166,17 @@ async fn check(
         .map_err(|failure| format!("no server: {failure}"))?;
     let begun = Instant::now();
     let answer = timeout(LIMIT, client.call_tool(call(tool, &case.fault, 1))).await;
-    let took = begun.elapsed();
-    let answer = answer.map_err(|_| "the call never ended".to_owned())?;
-    if took > Duration::from_secs(41) {
-        return Err(format!("took {took:?}"));
+    let lasted = begun.elapsed();
+    let answer = answer.map_err(|elapsed| format!("the call never ended: {elapsed}"))?;
+    if lasted > Duration::from_secs(41) {
+        return Err(format!("lasted {lasted:?}"));
     }
     let line = log.line();
     let (expected, may_have_run) = match tool {
         "look" => (case.look, 2),
         _ => (case.book, case.ran),
     };
-    is_as_expected(answer, &line, expected).map_err(|problem| format!("{problem}\n{line}"))?;
+    is_as_expected(&answer, &line, expected).map_err(|problem| format!("{problem}\n{line}"))?;
     let ran = ledger.count("executed");
     let is_right = if tool == "book" {
         ran == case.ran
@@ -191,11 +191,11 @@ async fn check(
 }
 
 fn is_as_expected(
-    answer: Result<CallToolResponse, Failure>,
+    answer: &Result<CallToolResponse, Failure>,
     line: &Value,
     expected: End,
 ) -> Result<(), String> {
-    let is_flagged = match &answer {
+    let is_flagged = match answer {
         Ok(CallToolResponse::Complete(result)) => Some(result.is_error == Some(true)),
         _ => None,
     };

@@ -62,6 +62,7 @@ async fn no_call_is_repeated_earlier_than_the_server_asked() {
         let client = connect(server.connector(), &log, retry()).await;
         if fault["retry_after"] == DATE {
             // It has no fractions of a second: 1 s at least.
+            #[expect(clippy::disallowed_methods, reason = "a date is the wall clock's")]
             let then = SystemTime::now() + 2 * SECOND;
             fault["retry_after"] = json!(httpdate::fmt_http_date(then));
         }

@@ -7,5 +7,6 @@
 mod adapter;
 mod bad_input;
 mod bookshop;
+mod stale;
 mod startup;
 mod support;

@@ -122,6 +122,21 @@ async fn a_variable_that_is_unset_empty_or_blank_is_missing() {
 }
 
 #[tokio::test]
+async fn a_variable_without_a_name_is_no_option() {
+    let (mut child, stdin, stdout) = Child::start(&["--require-env", ""], &[]);
+    let status = child.ended().await;
+    assert_eq!(status.code(), Some(2), "the command line is wrong");
+    drop(stdin);
+    assert_eq!(
+        Lines::read(stdout).all().await,
+        [""; 0],
+        "nothing was served"
+    );
+    let lines = child.stderr.all().await;
+    assert!(lines[0].contains("--require-env <NAME>"), "{lines:#?}");
+}
+
+#[tokio::test]
 async fn an_address_in_use_is_named() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

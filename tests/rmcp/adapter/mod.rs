@@ -3,8 +3,11 @@
 mod answers;
 mod attempts;
 mod cancellation;
+mod ends;
 mod forward;
 mod interim;
+mod nested;
+mod panics;
 mod requests;
 mod run;
 mod shared;

@@ -5,10 +5,15 @@ use mcp_resilience::{
     Failure,
     call_log::CallLogLayer,
     classify::ClassifyLayer,
+    fatal::FatalLayer,
     is_error::IsErrorLayer,
-    rmcp::{Answer, Resilient, ServerCall},
+    rmcp::{Answer, HandlerService, Resilient, ServerCall},
 };
-use rmcp::{model::CallToolResult, service::ServiceError};
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ErrorCode},
+    service::ServiceError,
+};
 use serde_json::json;
 use std::{
     sync::{
@@ -18,7 +23,10 @@ use std::{
     time::Duration,
 };
 use tokio::time::Instant;
-use tower::{BoxError, ServiceBuilder, layer::layer_fn, service_fn, util::BoxCloneSyncService};
+use tower::{
+    BoxError, Layer, Service, ServiceBuilder, layer::layer_fn, service_fn,
+    util::BoxCloneSyncService,
+};
 
 #[tokio::test(start_paused = true)]
 async fn layers_of_ones_own_order_work_with_a_limit_among_them() {
@@ -108,6 +116,58 @@ async fn without_any_layer_a_failure_is_an_error_of_the_protocol() {
     };
     assert_eq!(error.code.0, -32603);
     assert_eq!(error.message, "no such row");
+}
+
+/// An error of the handler's own, with all that it may have.
+fn own_error() -> ErrorData {
+    let data = json!({"deep": [1, {"retryAfter": null}], "n": 18_446_744_073_709_551_615_u64});
+    ErrorData::new(ErrorCode(-31_002), "as it is\n", Some(data))
+}
+
+/// Fails unless the handler's own error comes through this stack as it is, after one run.
+async fn assert_keeps<L>(layer: L)
+where
+    L: Layer<HandlerService<Desk>>,
+    L::Service: Service<ServerCall, Response = Answer> + Clone + Send + Sync + 'static,
+    <L::Service as Service<ServerCall>>::Error: Into<BoxError> + Send,
+    <L::Service as Service<ServerCall>>::Future: Send,
+{
+    let desk = Desk::new(|_| async { Err(own_error()) });
+    let attempts = desk.attempts();
+    let client = connect(Resilient::with_layer(desk, &layer), ()).await;
+    match client.call_tool(call("look")).await {
+        Err(ServiceError::McpError(error)) => assert_eq!(error, own_error()),
+        other => panic!("no JSON-RPC error: {other:#?}"),
+    }
+    assert_eq!(attempts.so_far(), [1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_classify_an_error_of_the_handlers_own_keeps_code_message_and_data() {
+    let stack = ServiceBuilder::new;
+    let log = Log::default();
+    assert_keeps(stack().into_inner()).await;
+    assert_keeps(stack().concurrency_limit(1).into_inner()).await;
+    let layers = stack().buffer(4).timeout(Duration::from_secs(1));
+    let boxed = layer_fn(move |inner| BoxCloneSyncService::new(layers.service(inner)));
+    assert_keeps(boxed).await;
+    assert_keeps(stack().layer(FatalLayer::new()).into_inner()).await;
+    assert_keeps(stack().layer(retry().build().unwrap()).into_inner()).await;
+    assert_keeps(stack().layer(CallLogLayer::new(log.clone())).into_inner()).await;
+    let whole = stack()
+        .layer(CallLogLayer::new(log.clone()))
+        .layer(IsErrorLayer::new())
+        .layer(FatalLayer::new())
+        .layer(retry().build().unwrap());
+    assert_keeps(whole.into_inner()).await;
+    let lines = log.all();
+    assert_eq!(lines.len(), 2);
+    for line in lines {
+        assert_has(
+            &line,
+            &json!({"outcome": "failed", "code": -31_002, "is_error": null}),
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 //! How a failure gets out of a handler whose signature has room only for rmcp's error.
 
-use crate::support::{Desk, Log, Run, assert_has, call, connect, ok, preset, text};
+use crate::support::{Desk, Log, Run, Traced, assert_has, call, connect, ok, preset, text};
 use mcp_resilience::{
     Failure,
     rmcp::{AnyError, Resilient},
@@ -11,7 +11,11 @@ use rmcp::{
     service::ServiceError,
 };
 use serde_json::{Value, json};
-use std::{io, sync::Mutex};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
+use tokio::sync::Barrier;
 
 /// What a client gets of a tool that does so, and its line.
 async fn answered(desk: Desk, tool: &'static str) -> (Result<CallToolResult, ServiceError>, Value) {
@@ -178,4 +182,75 @@ async fn outside_of_a_wrapped_handler_a_failure_is_an_error_of_the_protocol() {
     let told = error(client.call_tool(call("crash")).await);
     assert_eq!(told.code.0, -32603);
     assert!(!told.message.contains("hunter2"), "{told:?}");
+}
+
+/// Two crashes at once, which say the same, each made as this says; with what each client was told
+/// and the line under the same id.
+async fn two_crashes<F, A>(throw: F) -> [(String, Value); 2]
+where
+    F: Fn(io::Error) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = ErrorData> + Send + 'static,
+{
+    let both = Arc::new(Barrier::new(2));
+    let desk = Desk::new(move |run: Run| {
+        let (both, throw) = (Arc::clone(&both), throw.clone());
+        async move {
+            let error = throw(io::Error::other(format!("{} is full", run.params.name))).await;
+            // Neither returns before the other has thrown.
+            both.wait().await;
+            Err(error)
+        }
+    });
+    let log = Log::default();
+    let client = connect(Resilient::with_preset(desk, &preset(&log)), ()).await;
+    let (first, second) = tokio::join!(
+        client.call_tool(call("shelf_1")),
+        client.call_tool(call("shelf_2"))
+    );
+    [first, second].map(|answer| {
+        let told = text(&answer.unwrap()).to_owned();
+        let is_its = |line: &Value| told.contains(line["call_id"].as_str().unwrap());
+        let mut lines = log.all();
+        lines.retain(is_its);
+        assert_eq!(lines.len(), 1, "{told}");
+        (told, lines.remove(0))
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_crashes_at_once_keep_each_its_own_cause_under_its_own_id() {
+    let [first, second] = two_crashes(async |error| AnyError::from(error).into()).await;
+    assert_ne!(first.1["call_id"], second.1["call_id"]);
+    for (tool, (told, line)) in [("shelf_1", first), ("shelf_2", second)] {
+        let start = format!("Error executing tool {tool} (call ");
+        assert!(told.starts_with(&start), "{told}");
+        let error = format!("failed unexpectedly: {tool} is full");
+        assert_has(
+            &line,
+            &json!({"tool": tool, "class": "crash", "error": error}),
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_crashes_in_tasks_keep_each_its_own_cause_under_the_id_that_its_line_names() {
+    let traced = Traced::begin();
+    let crashes = two_crashes(|error| async {
+        let thrown = tokio::spawn(async { ErrorData::from(AnyError::from(error)) });
+        thrown.await.unwrap()
+    });
+    let [first, second] = crashes.await;
+    let events = traced.end();
+    for (tool, (_, line)) in [("shelf_1", first), ("shelf_2", second)] {
+        let error = line["error"].as_str().unwrap();
+        let (_, id) = error.rsplit_once("under the id ").unwrap();
+        let under_it: Vec<_> = events
+            .iter()
+            .filter(|event| event["fields"]["call_id"] == id)
+            .collect();
+        assert_eq!(under_it.len(), 1, "one event {id}: {events:#?}");
+        assert_eq!(under_it[0]["level"], "ERROR");
+        assert_eq!(under_it[0]["fields"]["error"], format!("{tool} is full"));
+        assert_has(&line, &json!({"tool": tool, "class": "crash"}));
+    }
 }

@@ -4,6 +4,7 @@ use crate::support::{Bookshop, Wire, assert_has, over_both_wires};
 use serde_json::{Value, json};
 
 over_both_wires! {
+    the_server_introduces_itself_as_the_bookshop
     the_tools_are_annotated_as_the_table_says
     a_success_is_the_tools_own_answer
     a_tool_error_is_flagged_with_its_message
@@ -12,6 +13,14 @@ over_both_wires! {
     an_unknown_tool_is_an_error_of_the_protocol
     a_line_of_the_log_names_the_session_where_there_is_one
     many_calls_at_once_get_their_own_answers_and_lines
+}
+
+async fn the_server_introduces_itself_as_the_bookshop(wire: Wire) {
+    let shop = Bookshop::open(wire, &[]).await;
+    let version = env!("CARGO_PKG_VERSION");
+    let wanted = json!({"name": "bookshop", "version": version});
+    assert_eq!(shop.server(), &wanted);
+    shop.leave().await;
 }
 
 async fn the_tools_are_annotated_as_the_table_says(wire: Wire) {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 over_both_wires! {
     an_unclassified_error_shows_an_id_and_the_log_has_the_chain_under_it
     a_panic_is_answered_and_the_server_goes_on
+    a_panic_is_on_stderr_in_its_line_alone
 }
 
 /// Fails unless a crash shows nothing but an id, under which the log has the rest.
@@ -68,4 +69,23 @@ async fn a_panic_is_answered_and_the_server_goes_on(wire: Wire) {
     assert_eq!(done.text(), "Frank Herbert");
     shop.assert_never_sent(&["panicked", "index out of bounds", "tools.rs"]);
     shop.leave().await;
+}
+
+async fn a_panic_is_on_stderr_in_its_line_alone(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let read = json!({"uri": "books://Panic"});
+    let prompt = json!({"name": "recommend_book", "arguments": {"genre": "Panic"}});
+    let panics = [
+        (shop.call("recommend", json!({})).await, "tools.rs:"),
+        (shop.exchange("resources/read", &read).await, "handler.rs:"),
+        (shop.exchange("prompts/get", &prompt).await, "handler.rs:"),
+    ];
+    for (done, place) in panics {
+        let panicked = format!("panicked at examples/shop/{place}");
+        assert_tells(&done.line, &[&panicked]);
+    }
+    shop.call("shelve", json!({})).await;
+    let (_, said) = shop.ended().await;
+    let reason = "Error: the shelf is gone, no call can succeed any more";
+    assert_eq!(said, [reason], "and no line else");
 }

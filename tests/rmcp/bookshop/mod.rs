@@ -6,4 +6,6 @@ mod crashes;
 mod end;
 mod repeats;
 mod resources;
+mod signals;
 mod sleep;
+mod unread;

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 over_both_wires! {
     a_sleep_within_the_limit_is_a_success
     a_sleep_past_the_attempt_timeout_is_flagged_as_a_timeout
+    an_attempt_timeout_past_the_deadline_raises_it
     a_sleep_that_its_client_cancels_ends_at_once
     a_wait_that_its_client_cancels_ends_at_once
 }
@@ -45,6 +46,30 @@ async fn a_sleep_past_the_attempt_timeout_is_flagged_as_a_timeout(wire: Wire) {
     });
     assert_has(&done.line, &wanted);
     assert!(elapsed >= Duration::from_millis(600), "{elapsed:?}");
+    shop.leave().await;
+}
+
+async fn an_attempt_timeout_past_the_deadline_raises_it(wire: Wire) {
+    // More than a call may take, and less than twice the attempt's timeout.
+    let arguments = json!({"title": "Dune", "refusals": 1, "retry_after": 100});
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let done = shop.call("quote_price", arguments.clone()).await;
+    let wanted = json!({"attempts": 1, "retry_stopped": "deadline", "retry_after_ms": 100_000});
+    assert_has(&done.line, &wanted);
+    shop.leave().await;
+
+    let mut shop = Bookshop::open(wire, &["--attempt-timeout", "120"]).await;
+    let params = json!({"name": "quote_price", "arguments": arguments});
+    let id = shop.send("tools/call", &params).await;
+    shop.call("get_author", json!({"title": "Dune"})).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(!shop.has_line(id), "it waits");
+    let cancelled = json!({"requestId": id});
+    shop.notify("notifications/cancelled", &cancelled).await;
+    assert_has(
+        &shop.line(id).await,
+        &json!({"outcome": "cancelled", "attempts": 1}),
+    );
     shop.leave().await;
 }
 

@@ -1,11 +1,14 @@
-use super::{Child, HttpWire, Lines, log_line, log_lines, within};
+use super::{Child, Exchange, HttpWire, Lines, log_line, log_lines, read, within};
 use reqwest::Response;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, process::ExitStatus};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
     process::{ChildStdin, ChildStdout},
-    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    sync::{
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+        oneshot,
+    },
 };
 
 /// How one talks to a Bookshop.
@@ -21,6 +24,8 @@ const LOGGED: [&str; 3] = ["tools/call", "resources/read", "prompts/get"];
 /// A Bookshop in a process of its own, spoken to in raw JSON-RPC.
 pub(crate) struct Bookshop {
     child: Child,
+    // How it introduced itself.
+    server: Value,
     line: Line,
     arrivals: UnboundedReceiver<Arrival>,
     // Arrived, and not asked for yet.
@@ -46,38 +51,6 @@ enum Arrival {
         id: u64,
         why: String,
     },
-}
-
-/// A request, its answer and its line in the log.
-#[derive(Debug)]
-pub(crate) struct Exchange {
-    pub(crate) answer: Value,
-    pub(crate) line: Value,
-}
-
-impl Exchange {
-    /// The result, where there is no error.
-    #[track_caller]
-    pub(crate) fn result(&self) -> &Value {
-        let result = self.answer.get("result");
-        result.unwrap_or_else(|| panic!("no result: {:#}", self.answer))
-    }
-
-    /// The JSON-RPC error.
-    #[track_caller]
-    pub(crate) fn error(&self) -> &Value {
-        let error = self.answer.get("error");
-        error.unwrap_or_else(|| panic!("no error: {:#}", self.answer))
-    }
-
-    /// The only block of a tool's result, which is a text.
-    #[track_caller]
-    pub(crate) fn text(&self) -> &str {
-        let content = self.result()["content"].as_array().unwrap();
-        assert_eq!(content.len(), 1, "one block: {content:#?}");
-        assert_eq!(content[0]["type"], "text");
-        content[0]["text"].as_str().unwrap()
-    }
 }
 
 impl Bookshop {
@@ -113,6 +86,7 @@ impl Bookshop {
         };
         let mut shop = Self {
             child,
+            server: Value::Null,
             line,
             arrivals,
             kept: Vec::new(),
@@ -142,9 +116,15 @@ impl Bookshop {
                 }
             }
         }
-        let answer = self.answer(0).await;
+        let mut answer = self.answer(0).await;
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
+        self.server = answer["result"]["serverInfo"].take();
         self.notify("notifications/initialized", &json!({})).await;
+    }
+
+    /// How the server introduced itself.
+    pub(crate) fn server(&self) -> &Value {
+        &self.server
     }
 
     /// Calls a tool, and waits for its answer and its line.
@@ -173,7 +153,7 @@ impl Bookshop {
         self.answer(id).await
     }
 
-    /// Begins a request, and gives its id.
+    /// Begins a request, and gives its id. What is sent later arrives later, over HTTP too.
     pub(crate) async fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.send_text(method, &params.to_string()).await
     }
@@ -190,7 +170,10 @@ impl Bookshop {
         match &self.line {
             Line::Stdio(_) => self.write(&message).await,
             Line::Http { http, arrived } => {
-                tokio::spawn(post(http.clone(), id, message, arrived.clone()));
+                let (taken, is_taken) = oneshot::channel();
+                tokio::spawn(post(http.clone(), id, message, taken, arrived.clone()));
+                // Dropped where the connection fails, which whoever waits for the answer is told.
+                let _ = within("a response", is_taken).await;
             }
         }
         id
@@ -347,7 +330,7 @@ impl Bookshop {
         let stdin = match self.line {
             Line::Stdio(stdin) => Some(stdin),
             Line::Http { .. } => {
-                self.child.interrupt();
+                self.child.signal("INT");
                 None
             }
         };
@@ -356,17 +339,33 @@ impl Bookshop {
         assert_eq!(status.code(), Some(0), "leaving is a normal end");
         let lines = self.child.stderr.all().await;
         assert_one_line_each(&lines, &self.due);
+        assert_eq!(beside_the_log(lines), [""; 0]);
+    }
+
+    /// Sends it a signal: `INT`, or `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        self.child.signal(name);
+    }
+
+    /// Waits for the server to end in the middle of its calls, and gives how.
+    pub(crate) async fn broken_off(mut self) -> ExitStatus {
+        self.child.ended().await
     }
 
     /// Waits for the server to end by itself, and gives how it ended and what it said on stderr
     /// beside its log.
     pub(crate) async fn ended(mut self) -> (ExitStatus, Vec<String>) {
         let status = self.child.ended().await;
-        let mut lines = self.child.stderr.all().await;
+        let lines = self.child.stderr.all().await;
         assert_one_line_each(&lines, &self.due);
-        lines.retain(|line| !line.starts_with('{') && !line.starts_with(LISTENING));
-        (status, lines)
+        (status, beside_the_log(lines))
     }
+}
+
+/// What is on stderr and is no line of the log, but for the first word of a server over HTTP.
+fn beside_the_log(mut lines: Vec<String>) -> Vec<String> {
+    lines.retain(|line| !line.starts_with('{') && !line.starts_with(LISTENING));
+    lines
 }
 
 #[track_caller]
@@ -398,9 +397,18 @@ async fn read_stdout(stdout: ChildStdout, arrived: UnboundedSender<Arrival>) {
     }
 }
 
-async fn post(http: HttpWire, id: u64, message: String, arrived: UnboundedSender<Arrival>) {
-    let (messages, why) = match http.try_post(message).await {
-        Ok(posted) => {
+async fn post(
+    http: HttpWire,
+    id: u64,
+    message: String,
+    taken: oneshot::Sender<()>,
+    arrived: UnboundedSender<Arrival>,
+) {
+    let (messages, why) = match http.send(message).await {
+        Ok(response) => {
+            // The head of a stream comes before the answer in it.
+            let _ = taken.send(());
+            let posted = read(response).await;
             let why = format!("{} {:?}", posted.status, posted.body);
             (posted.messages, why)
         }

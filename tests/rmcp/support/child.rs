@@ -1,11 +1,9 @@
-use super::Lines;
+use super::{Lines, program::program};
 use std::{
-    env,
-    path::PathBuf,
     process::{Child as Process, Command, ExitStatus, Stdio},
     time::Duration,
 };
-use tokio::process::{ChildStdin, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 /// How long a test waits for anything before it fails: far longer than anything takes, and not
 /// for ever.
@@ -31,6 +29,16 @@ impl Child {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> (Self, ChildStdin, ChildStdout) {
+        let (mut child, stdin, stdout, stderr) = Self::start_unread(arguments, variables);
+        child.stderr = Lines::read(stderr);
+        (child, stdin, stdout)
+    }
+
+    /// The same, with a stderr that nobody reads.
+    pub(crate) fn start_unread(
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> (Self, ChildStdin, ChildStdout, ChildStderr) {
         let mut process = Command::new(program())
             .args(arguments)
             // The backtraces of the panics that tests bring about would only cost time.
@@ -43,9 +51,12 @@ impl Child {
             .unwrap();
         let stdin = ChildStdin::from_std(process.stdin.take().unwrap()).unwrap();
         let stdout = ChildStdout::from_std(process.stdout.take().unwrap()).unwrap();
-        let stderr = process.stderr.take().unwrap();
-        let stderr = Lines::read(tokio::process::ChildStderr::from_std(stderr).unwrap());
-        (Self { process, stderr }, stdin, stdout)
+        let stderr = ChildStderr::from_std(process.stderr.take().unwrap()).unwrap();
+        let child = Self {
+            process,
+            stderr: Lines::read(tokio::io::empty()),
+        };
+        (child, stdin, stdout, stderr)
     }
 
     /// Waits for its own end.
@@ -61,11 +72,12 @@ impl Child {
         within("the end of the process", polled).await
     }
 
-    /// Asks it to end, as a terminal does with Ctrl-C.
-    pub(crate) fn interrupt(&self) {
+    /// Sends it a signal: `INT`, as a terminal does with Ctrl-C, or `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let signal = format!("-{name}");
         let id = self.process.id().to_string();
-        let status = Command::new("kill").args(["-INT", &id]).status().unwrap();
-        assert!(status.success(), "kill -INT {id}");
+        let status = Command::new("kill").args([&signal, &id]).status().unwrap();
+        assert!(status.success(), "kill {signal} {id}");
     }
 }
 
@@ -75,20 +87,4 @@ impl Drop for Child {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-/// Examples are built beside the tests: `target/PROFILE/{deps,examples}`.
-fn program() -> PathBuf {
-    let test = env::current_exe().unwrap();
-    let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
-    let program = profile
-        .join("examples")
-        .join(format!("bookshop{}", env::consts::EXE_SUFFIX));
-    assert!(
-        program.exists(),
-        "{} is missing: build the examples (`cargo build --examples`, with the profile and the \
-         target directory of the tests)",
-        program.display()
-    );
-    program
 }

@@ -36,6 +36,12 @@ impl HttpWire {
         }
     }
 
+    /// Where the server listens, without the path.
+    pub(crate) fn address(&self) -> &str {
+        let address = self.url.trim_start_matches("http://");
+        address.split('/').next().unwrap()
+    }
+
     pub(crate) fn session(&self) -> &str {
         self.session.as_deref().unwrap()
     }
@@ -63,12 +69,17 @@ impl HttpWire {
 
     /// The same, where the server may be gone, or may not even read the message.
     pub(crate) async fn try_post(&self, message: String) -> reqwest::Result<Posted> {
-        Ok(read(self.request(message).send().await?).await)
+        Ok(read(self.send(message).await?).await)
+    }
+
+    /// Sends one message, for what comes of it to be [`read`] later.
+    pub(crate) async fn send(&self, message: String) -> reqwest::Result<Response> {
+        self.request(message).send().await
     }
 
     /// Sends one message, and reads what comes for it bit by bit.
     pub(crate) async fn begin(&self, message: String) -> Events {
-        let response = self.request(message).send().await.unwrap();
+        let response = self.send(message).await.unwrap();
         assert_eq!(response.status(), StatusCode::OK);
         Events {
             response,
@@ -122,7 +133,8 @@ impl Events {
     }
 }
 
-async fn read(mut response: Response) -> Posted {
+/// All that comes in a response.
+pub(crate) async fn read(mut response: Response) -> Posted {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
     let kind = kind.map_or("", |kind| kind.to_str().unwrap()).to_owned();

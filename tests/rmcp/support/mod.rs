@@ -3,20 +3,26 @@
 
 mod bookshop;
 mod child;
+mod exchange;
 mod http;
 mod lines;
 mod local;
+mod program;
 mod raw;
+mod traced;
 
 pub(crate) use self::{
-    bookshop::{Bookshop, Exchange, Wire},
+    bookshop::{Bookshop, Wire},
     child::{Child, within},
-    http::HttpWire,
+    exchange::Exchange,
+    http::{HttpWire, read},
     lines::{Lines, assert_has, log_line, log_lines},
     local::{
         Desk, Log, Run, WAIT, call, connect, connect_modern, ok, preset, retry, settings, text,
     },
+    program::check as check_program,
     raw::{Raw, modern},
+    traced::Traced,
 };
 
 /// Runs each scenario over both wires.

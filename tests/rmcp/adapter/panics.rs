@@ -1,0 +1,268 @@
+//! Whatever panics around a call, its client gets an answer, and the server goes on.
+
+use crate::support::{Desk, Log, assert_has, call, connect, ok, preset, retry, settings, text};
+use mcp_resilience::{
+    Failure,
+    backoff::Jitter,
+    call::{ToolCall, ToolResult},
+    call_log::CallLogLayer,
+    classify::ClassifyLayer,
+    is_error::IsErrorLayer,
+    retry::RetryBuilder,
+    rmcp::{Answer, AnyError, HandlerService, Resilient, ServerCall},
+};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ServerCapabilities, ServerConfig,
+        Tool,
+    },
+    service::{RequestContext, ServiceError},
+};
+use serde_json::json;
+use std::{future::poll_fn, io, iter::Empty, task::Poll, time::Duration};
+use tokio::time::Instant;
+use tower::{
+    BoxError, Layer, ServiceBuilder, ServiceExt, layer::layer_fn, service_fn,
+    util::BoxCloneSyncService,
+};
+
+/// What a client gets that is told nothing but an id.
+#[track_caller]
+fn assert_says_nothing(answer: Result<CallToolResult, ServiceError>) {
+    let Err(ServiceError::McpError(error)) = answer else {
+        panic!("no JSON-RPC error: {answer:#?}");
+    };
+    assert_eq!(error.code.0, -32603);
+    let id = error.message.strip_prefix("internal error (call ");
+    let id = id.and_then(|id| id.strip_suffix(')'));
+    assert!(id.is_some_and(|id| id.len() == 16), "{error:?}");
+    assert_eq!(error.data, None);
+}
+
+/// A handler whose tables are broken.
+struct NoTables;
+
+impl ServerHandler for NoTables {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    fn get_tool(&self, _: &str) -> Option<Tool> {
+        panic!("the table has fallen over")
+    }
+
+    async fn call_tool(
+        &self,
+        params: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        match &*params.name {
+            "lost" => Err(Failure::connection("").into()),
+            _ => ok("fine"),
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_get_tool_leaves_a_call_without_hints_and_with_an_answer() {
+    let log = Log::default();
+    let client = connect(Resilient::with_preset(NoTables, &preset(&log)), ()).await;
+    assert_eq!(text(&client.call_tool(call("fine")).await.unwrap()), "fine");
+    // Of which nobody knows whether it may run twice.
+    let answer = client.call_tool(call("lost")).await.unwrap();
+    assert!(text(&answer).contains("may have run"), "{answer:#?}");
+    let wanted = json!({"attempts": 1, "retry_stopped": "may_have_run"});
+    assert_has(&log.all()[1], &wanted);
+}
+
+/// Does as the tool's name says.
+fn desk() -> Desk {
+    Desk::new(|run| async move {
+        match &*run.params.name {
+            "throws" => Err(AnyError::from(io::Error::other("disk 4")).into()),
+            "refused" if run.number < 3 => Err(Failure::rate_limited(None).into()),
+            "lost" => Err(Failure::connection("").into()),
+            "endless" => {
+                let _fragile = Fragile;
+                tokio::time::sleep(Duration::from_secs(3600)).await;
+                ok("too late")
+            }
+            _ => ok("fine"),
+        }
+    })
+}
+
+/// Panics when it is dropped.
+struct Fragile;
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_a_rule_is_a_crash_of_the_call() {
+    let log = Log::default();
+    let rules = ClassifyLayer::new()
+        .rule(|_: &io::Error| -> Option<Failure> { panic!("no rule for errors") })
+        .result_rule(|_: &Answer| -> Option<Failure> { panic!("no rule for results") });
+    let preset = settings(&log).classify(rules).build().unwrap();
+    let client = connect(Resilient::with_preset(desk(), &preset), ()).await;
+    for (at, tool, cause) in [(0, "throws", "errors"), (1, "fine", "results")] {
+        let answer = client.call_tool(call(tool)).await.unwrap();
+        let start = format!("Error executing tool {tool} (call ");
+        assert!(text(&answer).starts_with(&start), "{answer:#?}");
+        let line = log.all().swap_remove(at);
+        assert_has(
+            &line,
+            &json!({"class": "crash", "level": "ERROR", "outcome": "failed"}),
+        );
+        let error = line["error"].as_str().unwrap();
+        let panicked = format!("panicked: no rule for {cause}");
+        assert!(error.contains(&panicked), "{error}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_a_closure_above_the_border_is_answered_and_logged() {
+    let detector = IsErrorLayer::new().detect(|_| panic!("what is this?"));
+    let word = retry().repeat_ok(|_| panic!("no word"));
+    let waits = retry().waits(|| -> Empty<Duration> { panic!("no waits") });
+    let jitter = retry().jitter(Jitter::by(|_| panic!("no dice")));
+    let log = Log::default();
+    let of = |retry: RetryBuilder| {
+        settings(&log)
+            .retry(retry.build().unwrap())
+            .build()
+            .unwrap()
+    };
+    let detecting = settings(&log).is_error(detector).build().unwrap();
+    let presets = [
+        ("fine", detecting),
+        ("lost", of(word)),
+        ("refused", of(waits)),
+        ("refused", of(jitter)),
+    ];
+    for (at, (tool, preset)) in presets.into_iter().enumerate() {
+        let client = connect(Resilient::with_preset(desk(), &preset), ()).await;
+        assert_says_nothing(client.call_tool(call(tool)).await);
+        let lines = log.all();
+        assert_eq!(lines.len(), at + 1, "one line each");
+        assert_has(&lines[at], &json!({"outcome": "failed", "level": "ERROR"}));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_what_redacts_the_log_masks_it_and_the_call_goes_on() {
+    let log = Log::default();
+    let redacting = CallLogLayer::new(log.clone()).redact(|_| panic!("no ink"));
+    let preset = settings(&log).log(redacting).build().unwrap();
+    let client = connect(Resilient::with_preset(desk(), &preset), ()).await;
+    assert_eq!(text(&client.call_tool(call("fine")).await.unwrap()), "fine");
+    assert_has(
+        &log.only(),
+        &json!({"tool": "[masked]", "outcome": "success"}),
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_a_layer_of_ones_own_is_answered() {
+    let before = ServiceBuilder::new().map_request(|call: ServerCall| {
+        assert_eq!(call.name(), "fine", "not for me");
+        call
+    });
+    let client = connect(Resilient::with_layer(desk(), &before.into_inner()), ()).await;
+    assert_says_nothing(client.call_tool(call("lost")).await);
+    assert_eq!(text(&client.call_tool(call("fine")).await.unwrap()), "fine");
+
+    let after = ServiceBuilder::new().map_response(|answer: Answer| {
+        assert!(answer.is_error(), "not for me");
+        answer
+    });
+    let client = connect(Resilient::with_layer(desk(), &after.into_inner()), ()).await;
+    assert_says_nothing(client.call_tool(call("fine")).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_the_drop_of_an_attempt_that_took_too_long_changes_no_answer() {
+    let log = Log::default();
+    let client = connect(Resilient::with_preset(desk(), &preset(&log)), ()).await;
+    let answer = client.call_tool(call("endless")).await.unwrap();
+    let told = text(&answer);
+    assert!(told.contains("may have run; verify"), "{told}");
+    assert_has(&log.only(), &json!({"class": "timeout", "attempts": 1}));
+    assert_eq!(text(&client.call_tool(call("fine")).await.unwrap()), "fine");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_the_drop_of_a_call_that_is_cancelled_leaves_its_line() {
+    let log = Log::default();
+    let server = Resilient::with_preset(desk(), &preset(&log));
+    let attempts = server.handler().attempts();
+    let client = connect(server.clone(), ()).await;
+    let peer = client.peer().clone();
+    let endless = tokio::spawn(async move { peer.call_tool(call("endless")).await });
+    while attempts.so_far().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    // A client that drops its call cancels it.
+    endless.abort();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_has(
+        &log.only(),
+        &json!({"tool": "endless", "outcome": "cancelled"}),
+    );
+    assert_eq!(text(&client.call_tool(call("fine")).await.unwrap()), "fine");
+    // And nobody waits for it at the end.
+    let begun = Instant::now();
+    server.drain(Duration::from_secs(60)).await;
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
+/// Holds something fragile until it is dropped, and calls on if it is to.
+fn holding(calls_on: bool) -> impl Layer<HandlerService<Desk>, Service = Holding> {
+    layer_fn(move |inner: HandlerService<Desk>| {
+        let answering = service_fn(move |call: ServerCall| {
+            let mut answering = Box::pin(inner.clone().oneshot(call));
+            let fragile = Fragile;
+            // What this closure holds is dropped with the future, and not before.
+            poll_fn(move |cx| {
+                let Fragile = &fragile;
+                if calls_on {
+                    answering.as_mut().poll(cx)
+                } else {
+                    Poll::Pending
+                }
+            })
+        });
+        BoxCloneSyncService::new(answering)
+    })
+}
+
+type Holding = BoxCloneSyncService<ServerCall, Answer, BoxError>;
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_the_drop_of_a_layer_is_answered() {
+    let client = connect(Resilient::with_layer(desk(), &holding(true)), ()).await;
+    assert_says_nothing(client.call_tool(call("fine")).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_the_drop_of_a_layer_that_is_cut_off_changes_no_answer() {
+    let server = Resilient::with_layer(desk(), &holding(false));
+    let client = connect(server.clone(), ()).await;
+    let end = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        server.drain(Duration::from_secs(1)).await;
+    };
+    let (answer, ()) = tokio::join!(client.call_tool(call("fine")), end);
+    let Err(ServiceError::McpError(error)) = answer else {
+        panic!("no JSON-RPC error: {answer:#?}");
+    };
+    assert_eq!(
+        error,
+        ErrorData::internal_error("the server is shutting down", None)
+    );
+}

@@ -1,0 +1,109 @@
+//! A server over HTTP that is told to stop: in order, and soon.
+
+use crate::support::{Bookshop, Exchange, Wire, assert_has};
+use serde_json::json;
+use std::time::Duration;
+use tokio::{io::AsyncWriteExt, net::TcpStream, time::Instant};
+
+/// How long it may take, whatever its clients do: two seconds, a moment, two more; and some for a
+/// machine that is busy.
+const END: Duration = Duration::from_secs(9);
+
+/// A server that is told to stop, with a call in it that takes ten minutes.
+async fn stopping(signal: &str) -> (Bookshop, u64) {
+    let mut shop = Bookshop::open(Wire::Http, &["--attempt-timeout", "900"]).await;
+    let sleep = json!({"name": "sleep", "arguments": {"seconds": 600}});
+    let sleeping = shop.send("tools/call", &sleep).await;
+    // Answered after the sleep began.
+    shop.call("get_author", json!({"title": "Dune"})).await;
+    shop.signal(signal);
+    (shop, sleeping)
+}
+
+/// The first call that is refused: the signal takes its time to arrive.
+async fn first_refused(shop: &mut Bookshop) -> Exchange {
+    loop {
+        let done = shop.call("get_author", json!({"title": "Dune"})).await;
+        if done.result()["isError"] == true {
+            return done;
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_that_come_after_a_signal_are_refused_and_those_before_it_answered() {
+    for signal in ["INT", "TERM"] {
+        let (mut shop, sleeping) = stopping(signal).await;
+        let refused = first_refused(&mut shop).await;
+        assert_eq!(
+            refused.text(),
+            "Error executing tool get_author: the server is shutting down. Try again later."
+        );
+        let wanted = json!({
+            "level": "WARN", "outcome": "failed", "class": "unavailable", "delivery": "not_sent",
+            "retry_stopped": "not_ready", "retried": false,
+        });
+        assert_has(&refused.line, &wanted);
+
+        let cut_off = shop.conclude(sleeping).await;
+        assert_eq!(
+            cut_off.text(),
+            "Error executing tool sleep: the server was shut down before it was done. \
+             Try again later."
+        );
+        let latency = cut_off.line["latency_ms"].as_u64().unwrap();
+        assert!(latency >= 2000, "two seconds are its: {latency} ms");
+        let (status, said) = shop.ended().await;
+        assert_eq!(status.code(), Some(0), "SIG{signal} is a normal end");
+        assert_eq!(said, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_second_signal_ends_the_process_at_once() {
+    let (mut shop, _) = stopping("INT").await;
+    first_refused(&mut shop).await;
+    shop.signal("INT");
+    let status = shop.broken_off().await;
+    assert_eq!(
+        status.code(),
+        Some(130),
+        "0 after the two seconds of the call"
+    );
+}
+
+/// Tells a server to stop that has so much of a request, and no more.
+async fn assert_ends_with_half_of(request: &str, signal: &str) {
+    let mut shop = Bookshop::open(Wire::Http, &[]).await;
+    let mut half = TcpStream::connect(shop.http().address()).await.unwrap();
+    half.write_all(request.as_bytes()).await.unwrap();
+    // Answered after it came.
+    shop.call("get_author", json!({"title": "Dune"})).await;
+    let begun = Instant::now();
+    shop.signal(signal);
+    let (status, said) = shop.ended().await;
+    assert_eq!(status.code(), Some(0), "SIG{signal}");
+    assert_eq!(said, [""; 0]);
+    assert!(begun.elapsed() < END, "{:?}", begun.elapsed());
+    drop(half);
+}
+
+#[tokio::test]
+async fn half_a_head_does_not_hold_up_the_end() {
+    let head = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: appl";
+    tokio::join!(
+        assert_ends_with_half_of(head, "INT"),
+        assert_ends_with_half_of(head, "TERM"),
+    );
+}
+
+#[tokio::test]
+async fn half_a_body_does_not_hold_up_the_end() {
+    let body = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+                Accept: application/json, text/event-stream\r\nContent-Length: 500\r\n\r\n\
+                {\"jsonrpc\": \"2.0\", \"id\": 1, ";
+    tokio::join!(
+        assert_ends_with_half_of(body, "INT"),
+        assert_ends_with_half_of(body, "TERM"),
+    );
+}
