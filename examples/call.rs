@@ -142,7 +142,7 @@ impl Options {
             call,
             server,
             resilience,
-            reconnect: reconnect.patience(self.deadline).build()?,
+            reconnect: reconnect.build()?,
             timeout: self.timeout,
             repeat_ok: self.repeat_ok,
         })

@@ -118,6 +118,22 @@ pub(crate) fn call_id() -> CallId {
     id.unwrap_or_else(CallId::random)
 }
 
+thread_local! {
+    static DROPPED_FOR: RefCell<Option<Failure>> = const { RefCell::new(None) };
+}
+
+/// Drops a call that fails by that, and was not hung up on by its caller.
+pub(crate) fn drop_for<T>(failure: Failure, call: T) {
+    let before = DROPPED_FOR.replace(Some(failure));
+    drop(call);
+    DROPPED_FOR.set(before);
+}
+
+/// Why the call that is being dropped fails, if its caller did not hang up.
+pub(crate) fn dropped_for() -> Option<Failure> {
+    DROPPED_FOR.with_borrow(|failure| failure.as_ref().map(Failure::again))
+}
+
 /// Closes the ledger of the call that is being polled, until what this gives is dropped.
 #[inline]
 pub(crate) fn close() -> Closed {

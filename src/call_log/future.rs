@@ -5,7 +5,7 @@ use super::{
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
-    ledger::Ledger,
+    ledger::{self, Ledger},
 };
 use pin_project::{pin_project, pinned_drop};
 use std::{
@@ -104,7 +104,17 @@ impl Open {
 #[pinned_drop]
 impl<F> PinnedDrop for ResponseFuture<F> {
     fn drop(self: Pin<&mut Self>) {
-        close(self.project().open, Ending::Dropped);
+        let open = self.project().open;
+        let Some(still_open) = open else {
+            return;
+        };
+        match ledger::dropped_for() {
+            Some(failure) => {
+                span::fail(&still_open.span, &failure);
+                close(open, Ending::Failed(&failure));
+            }
+            None => close(open, Ending::Dropped),
+        }
     }
 }
 

@@ -59,14 +59,18 @@ pub(super) fn close<R: ToolResult>(span: &Span, outcome: Result<&R, &Failure>) {
             span.record("error.type", "tool_error");
         }
         Ok(_) => {}
-        Err(failure) => match failure.rpc_error() {
-            Some(error) => {
-                span.record("error.type", field::display(error.code));
-                span.record("rpc.response.status_code", field::display(error.code));
-            }
-            None => {
-                span.record("error.type", failure.class().as_str());
-            }
-        },
+        Err(failure) => fail(span, failure),
+    }
+}
+
+pub(super) fn fail(span: &Span, failure: &Failure) {
+    match failure.rpc_error() {
+        Some(error) => {
+            span.record("error.type", field::display(error.code));
+            span.record("rpc.response.status_code", field::display(error.code));
+        }
+        None => {
+            span.record("error.type", failure.class().as_str());
+        }
     }
 }

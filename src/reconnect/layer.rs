@@ -1,5 +1,6 @@
 use super::{Reconnect, ReconnectBuilder, dial::Dial, settings::Settings};
 use crate::failure::{BoxError, Failure};
+use std::time::Duration;
 use tower::{Layer, Service};
 
 /// Wraps connectors in [`Reconnect`].
@@ -32,9 +33,10 @@ impl<T> ReconnectLayer<T> {
     }
 
     /// Wraps a connector, and each connection that it makes, and names each error that it makes
-    /// instead.
+    /// instead. No call waits for a connection for longer than half of a deadline.
     pub(crate) fn connect<M, C>(
         &self,
+        deadline: Option<Duration>,
         connector: M,
         wrap: impl Fn(M::Response) -> C + Send + Sync + 'static,
         name: impl Fn(BoxError) -> Failure + Send + Sync + 'static,
@@ -47,7 +49,11 @@ impl<T> ReconnectLayer<T> {
         C: Clone + Send + 'static,
     {
         let dial = Dial::new(connector, self.target.clone(), wrap, name);
-        Reconnect::new(dial, self.settings.clone())
+        let mut settings = self.settings.clone();
+        if let Some(deadline) = deadline {
+            settings.patience = settings.patience.min(deadline / 2);
+        }
+        Reconnect::new(dial, settings)
     }
 }
 
@@ -62,6 +68,6 @@ where
     type Service = Reconnect<M::Response>;
 
     fn layer(&self, connector: M) -> Self::Service {
-        self.connect(connector, |connection| connection, Failure::from)
+        self.connect(None, connector, |connection| connection, Failure::from)
     }
 }

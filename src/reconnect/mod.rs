@@ -15,6 +15,7 @@
 //! | a connection says before the call that it is gone | it is retired, and the call goes to the new one |
 //! | a connection that does not become ready in time | is retired |
 //! | a late failure of a connection that was retired before | changes nothing |
+//! | a call has waited for as long as it would | it fails, as one that was never sent, with what the last dial failed of; [`retry`](crate::retry) lets it be |
 //! | a waiting call is dropped | strands nobody |
 //! | a dial fails, is too slow, or panics | the next one waits: full-jitter backoff; no dial once nobody waits |
 //! | the very first dial fails | [`Fatal`](crate::Class::Fatal), for good ([`retry_first_dial`](ReconnectBuilder::retry_first_dial) for less) |

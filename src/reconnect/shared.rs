@@ -1,5 +1,5 @@
 use super::{dial::Dial, lease::Lease, settings::Settings, state::State};
-use crate::failure::{Class, Delivery, Failure};
+use crate::failure::{Class, Delivery, Failure, Stopped};
 use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -185,8 +185,10 @@ impl<C: Clone + Send + 'static> Shared<C> {
 
     /// What a call gets that waited as long as it would.
     fn in_vain(&self) -> Failure {
-        let failure = Failure::connection("no connection to the tool server in time")
+        let mut failure = Failure::connection("no connection to the tool server in time")
             .with_delivery(Delivery::NotSent);
+        // It has waited as long as it would: whoever repeats it would only begin to wait again.
+        failure.set_stopped(Stopped::NotReady);
         match self.state().last_failure() {
             Some(last) => failure.because(last),
             None => failure,

@@ -547,13 +547,13 @@ async fn a_call_waits_no_longer_than_its_patience_and_learns_what_the_last_dial_
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_repeats_any_call_that_never_left_and_none_that_may_have_run() {
+async fn retry_repeats_neither_a_call_that_may_have_run_nor_one_that_waited_as_long_as_it_would() {
     let retry = RetryLayer::builder().jitter(Jitter::none());
     let retry = retry.build().unwrap();
-    // The second attempt finds the dial still waiting for its turn, or made by then.
+    // A call that never left needs no repeat: it goes to the next connection by itself.
     let cases = [
         ("not ready", Dial::Breaks, Ask::Who, Ok(2)),
-        ("no connection", Dial::Takes(MINUTE), Ask::Who, Ok(1)),
+        ("no connection", Dial::Takes(MINUTE), Ask::Who, Err(1)),
         ("lost", Dial::Works, LOSE, Err(1)),
     ];
     for (case, dial, ask, expected) in cases {

@@ -1,8 +1,8 @@
 use super::{Resilient, ServerCall, error_data, net::Net, thrown};
 use crate::{
     classify::catch_panic,
-    failure::{BoxError, Class, Failure},
-    ledger::CallId,
+    failure::{BoxError, Class, Delivery, Failure, Stopped},
+    ledger::{self, CallId},
     rmcp::{Answer, Request},
 };
 use ::rmcp::{ErrorData, RoleServer, ServerHandler, model::Tool, service::RequestContext};
@@ -24,11 +24,11 @@ where
         let cancellation = context.ct.clone();
         let tool = self.tool(&request);
         let call = ServerCall::new(request, tool.as_ref(), context);
-        let answer = Net::under(self.stack.clone().oneshot(call));
+        let mut answer = Net::under(self.stack.clone().oneshot(call));
         // The answer first: one that is there is not thrown away.
         tokio::select! {
             biased;
-            outcome = answer => match outcome {
+            outcome = &mut answer => match outcome {
                 Ok(Ok(answer)) => Ok(answer),
                 Ok(Err(error)) => Err(self.refuse(&Failure::from_any(error))),
                 Err(panic) => Err(report(&panic)),
@@ -36,17 +36,24 @@ where
             // Nobody reads this.
             () = cancellation.cancelled() => Err(error_data::answer(&Failure::cancelled(""))),
             // In a wait, or in a queue: what runs is cut off where it runs.
-            () = self.running.cut_off() => Err(self.cut_off()),
+            () = self.running.cut_off() => {
+                ledger::drop_for(shut_down(), answer);
+                Err(self.cut_off())
+            }
+        }
+    }
+
+    fn tool(&self, request: &Request) -> Option<Tool> {
+        match request {
+            Request::Tool(params) => self.known_tool(&params.name),
+            Request::Resource(_) | Request::Prompt(_) => None,
         }
     }
 
     /// What the handler knows of the tool. Whatever is wrong there shows again, and is told, when
     /// the tool is called.
-    fn tool(&self, request: &Request) -> Option<Tool> {
-        let Request::Tool(params) = request else {
-            return None;
-        };
-        catch_panic(|| self.handler.get_tool(&params.name)).unwrap_or_else(|panic| {
+    pub(super) fn known_tool(&self, name: &str) -> Option<Tool> {
+        catch_panic(|| self.handler.get_tool(name)).unwrap_or_else(|panic| {
             let error = panic.chain();
             tracing::error!(%error, "the handler's `get_tool` panicked, the tool's hints are unknown");
             None
@@ -69,10 +76,19 @@ where
     }
 }
 
+/// What the line says of a call that the end of the server found in a wait or a queue.
+fn shut_down() -> Failure {
+    let mut failure = Failure::unavailable(None)
+        .with_message("the server was shut down before it was done")
+        .with_delivery(Delivery::Unknown);
+    failure.set_stopped(Stopped::NotReady);
+    failure
+}
+
 /// A panic of something in the stack. Its line, if the log was still open, does not know it.
-fn report(panic: &Failure) -> ErrorData {
+pub(super) fn report(panic: &Failure) -> ErrorData {
     let id = CallId::random();
-    tracing::error!(call_id = %id, error = %panic.chain(), "the stack around a handler panicked");
+    tracing::error!(call_id = %id, error = %panic.chain(), "a handler, or the stack around it, panicked");
     let mut error = thrown::crash();
     error.message = format!("{} (call {id})", error.message).into();
     error

@@ -4,7 +4,7 @@
     reason = "what MCP has deprecated is forwarded as long as rmcp has it"
 )]
 
-use super::{Resilient, ServerCall};
+use super::{Resilient, ServerCall, dispatch::report, net::Net};
 use crate::{
     failure::BoxError,
     rmcp::{Answer, Request},
@@ -37,12 +37,19 @@ fn wrong_kind() -> ErrorData {
     ErrorData::internal_error("the stack answered with a result of another method", None)
 }
 
+/// Requests are answered, also if the handler panics: rmcp would never answer.
 macro_rules! forward {
     ($($name:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {$(
-        fn $name(
-            &self,
-            $($argument: $type),*
-        ) -> impl Future<Output = $output> + MaybeSendFuture + '_ {
+        async fn $name(&self, $($argument: $type),*) -> Result<$output, ErrorData> {
+            let answer = async { self.handler.$name($($argument),*).await };
+            Net::under(answer).await.unwrap_or_else(|panic| Err(report(&panic)))
+        }
+    )*};
+}
+
+macro_rules! notify {
+    ($($name:ident($($argument:ident: $type:ty),*);)*) => {$(
+        fn $name(&self, $($argument: $type),*) -> impl Future<Output = ()> + MaybeSendFuture + '_ {
             self.handler.$name($($argument),*)
         }
     )*};
@@ -98,7 +105,7 @@ where
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.handler.get_tool(name)
+        self.known_tool(name)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -120,29 +127,32 @@ where
     }
 
     forward! {
-        ping(context: Context) -> Result<(), ErrorData>;
-        initialize(request: InitializeRequestParams, context: Context) -> Result<InitializeResult, ErrorData>;
-        discover(context: Context) -> Result<DiscoverResult, ErrorData>;
-        complete(request: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData>;
-        set_level(request: SetLevelRequestParams, context: Context) -> Result<(), ErrorData>;
-        list_prompts(request: Page, context: Context) -> Result<ListPromptsResult, ErrorData>;
-        list_resources(request: Page, context: Context) -> Result<ListResourcesResult, ErrorData>;
-        list_resource_templates(request: Page, context: Context) -> Result<ListResourceTemplatesResult, ErrorData>;
-        list_tools(request: Page, context: Context) -> Result<ListToolsResult, ErrorData>;
-        listen(context: SubscriptionContext) -> Result<(), ErrorData>;
-        subscribe(request: SubscribeRequestParams, context: Context) -> Result<(), ErrorData>;
-        unsubscribe(request: UnsubscribeRequestParams, context: Context) -> Result<(), ErrorData>;
-        on_custom_request(request: CustomRequest, context: Context) -> Result<CustomResult, ErrorData>;
-        on_cancelled(notification: CancelledNotificationParam, context: Notified) -> ();
-        on_progress(notification: ProgressNotificationParam, context: Notified) -> ();
-        on_initialized(context: Notified) -> ();
-        on_roots_list_changed(context: Notified) -> ();
-        on_custom_notification(notification: CustomNotification, context: Notified) -> ();
-        get_task(request: GetTaskParams, context: Context) -> Result<GetTaskResult, ErrorData>;
-        update_task(request: UpdateTaskParams, context: Context) -> Result<(), ErrorData>;
-        cancel_task(request: CancelTaskParams, context: Context) -> Result<(), ErrorData>;
-        list_skills(request: Page, context: Context) -> Result<ListSkillsResult, ErrorData>;
-        get_skill(request: GetSkillRequestParams, context: Context) -> Result<GetSkillResult, ErrorData>;
-        read_resource_directory(request: ReadResourceDirectoryRequestParams, context: Context) -> Result<ReadResourceDirectoryResult, ErrorData>;
+        ping(context: Context) -> ();
+        initialize(request: InitializeRequestParams, context: Context) -> InitializeResult;
+        discover(context: Context) -> DiscoverResult;
+        complete(request: CompleteRequestParams, context: Context) -> CompleteResult;
+        set_level(request: SetLevelRequestParams, context: Context) -> ();
+        list_prompts(request: Page, context: Context) -> ListPromptsResult;
+        list_resources(request: Page, context: Context) -> ListResourcesResult;
+        list_resource_templates(request: Page, context: Context) -> ListResourceTemplatesResult;
+        list_tools(request: Page, context: Context) -> ListToolsResult;
+        listen(context: SubscriptionContext) -> ();
+        subscribe(request: SubscribeRequestParams, context: Context) -> ();
+        unsubscribe(request: UnsubscribeRequestParams, context: Context) -> ();
+        on_custom_request(request: CustomRequest, context: Context) -> CustomResult;
+        get_task(request: GetTaskParams, context: Context) -> GetTaskResult;
+        update_task(request: UpdateTaskParams, context: Context) -> ();
+        cancel_task(request: CancelTaskParams, context: Context) -> ();
+        list_skills(request: Page, context: Context) -> ListSkillsResult;
+        get_skill(request: GetSkillRequestParams, context: Context) -> GetSkillResult;
+        read_resource_directory(request: ReadResourceDirectoryRequestParams, context: Context) -> ReadResourceDirectoryResult;
+    }
+
+    notify! {
+        on_cancelled(notification: CancelledNotificationParam, context: Notified);
+        on_progress(notification: ProgressNotificationParam, context: Notified);
+        on_initialized(context: Notified);
+        on_roots_list_changed(context: Notified);
+        on_custom_notification(notification: CustomNotification, context: Notified);
     }
 }

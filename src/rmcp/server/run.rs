@@ -150,6 +150,7 @@ where
     {
         let server = self.clone();
         let (begin_end, end_begun) = oneshot::channel();
+        let (sessions_end, sessions_ended) = oneshot::channel();
         let shutdown = async move {
             tokio::select! {
                 _ = server.fatal.wait() => {}
@@ -160,13 +161,16 @@ where
             server.running.end(GRACE).await;
             sleep(LEAVE).await;
             end_sessions();
+            let _ = sessions_end.send(());
         };
         let overdue = async {
             // An error: the server dropped the shutdown, and ends for a reason of its own.
             if end_begun.await.is_err() {
                 std::future::pending::<()>().await;
             }
-            sleep(GRACE + LEAVE + GRACE).await;
+            // Or the server dropped the shutdown meanwhile.
+            let _ = sessions_ended.await;
+            sleep(GRACE).await;
         };
         let outcome = tokio::select! {
             outcome = serve(Shutdown(Box::pin(shutdown))) => outcome.or_fatal("cannot serve"),

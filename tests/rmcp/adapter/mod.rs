@@ -5,6 +5,7 @@ mod attempts;
 mod cancellation;
 mod ends;
 mod forward;
+mod forwarded;
 mod interim;
 mod nested;
 mod panics;

@@ -126,7 +126,14 @@ async fn a_call_is_cut_off_in_a_wait_too() {
     assert_eq!(error.code.0, -32603);
     assert_eq!(error.message, "the server is shutting down");
     assert_eq!(server.handler().attempts().so_far(), [1]);
-    assert_has(&log.only(), &json!({"tool": "refused", "attempts": 1}));
+    let line = json!({
+        "tool": "refused",
+        "attempts": 1,
+        "outcome": "failed",
+        "class": "unavailable",
+        "retry_stopped": "not_ready",
+    });
+    assert_has(&log.only(), &line);
 }
 
 #[tokio::test(start_paused = true)]
