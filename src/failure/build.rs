@@ -26,6 +26,7 @@ impl Failure {
                 waits: Vec::new(),
                 stopped: None,
                 is_confined: false,
+                is_paced: false,
                 rpc_error: None,
                 result: None,
                 source: None,

@@ -24,6 +24,7 @@ pub(super) struct Inner {
     pub(super) waits: Vec<Duration>,
     pub(super) stopped: Option<Stopped>,
     pub(super) is_confined: bool,
+    pub(super) is_paced: bool,
     pub(super) rpc_error: Option<RpcError>,
     pub(super) result: Option<Box<dyn Any + Send + Sync>>,
     pub(super) source: Option<Arc<dyn Error + Send + Sync>>,
@@ -151,6 +152,7 @@ impl Failure {
                 waits: inner.waits.clone(),
                 stopped: inner.stopped,
                 is_confined: inner.is_confined,
+                is_paced: inner.is_paced,
                 rpc_error: inner.rpc_error.clone(),
                 result: None,
                 source: inner.source.clone(),
@@ -180,6 +182,16 @@ impl Failure {
 
     pub(crate) fn set_stopped(&mut self, stopped: Stopped) {
         self.inner.stopped = Some(stopped);
+    }
+
+    /// Whether the pause before a repeat is somebody else's business.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.inner.is_paced
+    }
+
+    /// Says that whoever makes the next connection sees to the pause before it.
+    pub(crate) fn set_paced(&mut self) {
+        self.inner.is_paced = true;
     }
 
     /// Whether a stack has shut on account of it already: it is that stack's end, and not of one

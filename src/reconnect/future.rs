@@ -133,9 +133,14 @@ where
                     }
                 }
                 StateProj::Calling(answer) => {
-                    let outcome = ready!(answer.poll(cx)).map_err(Failure::from_any);
-                    match &outcome {
-                        Err(failure) if is_lost(failure) => shared.retire(lease, failure),
+                    let mut outcome = ready!(answer.poll(cx)).map_err(Failure::from_any);
+                    match &mut outcome {
+                        Err(failure) if is_lost(failure) => {
+                            if failure.class() != Class::Timeout && lease.has_answered() {
+                                failure.set_paced();
+                            }
+                            shared.retire(lease, failure);
+                        }
                         _ => lease.answer(),
                     }
                     return Poll::Ready(outcome);

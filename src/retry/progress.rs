@@ -96,20 +96,18 @@ impl<S, Req> Progress<S, Req> {
                 past: Vec::new(),
             })
         });
-        let wait = if is_session_loss && failure.retry_after().is_none() {
-            // The server is there, and whoever makes the new session paces that. It happens once in
-            // a call, and to all calls at the same time: no budget is made for that.
+        let wait = if failure.is_paced() && failure.retry_after().is_none() {
             decide::no_wait(room)?
         } else {
             let ceiling = waiting.source.next().ok_or(Stopped::Attempts)?;
-            let wait = decide::wait(failure.retry_after(), ceiling, room, &self.policy)?;
-            // Last, so that a repeat that is not made for another reason is not paid for.
-            let budget = self.policy.budget.as_ref();
-            if budget.is_some_and(|budget| !budget.withdraw()) {
-                return Err(Some(Stopped::Budget));
-            }
-            wait
+            decide::wait(failure.retry_after(), ceiling, room, &self.policy)?
         };
+        // Last, so that a repeat that is not made for another reason is not paid for. A lost session
+        // happens once in a call, and to all calls at the same time: no budget is made for that.
+        let budget = self.policy.budget.as_ref().filter(|_| !is_session_loss);
+        if budget.is_some_and(|budget| !budget.withdraw()) {
+            return Err(Some(Stopped::Budget));
+        }
         waiting.past.push(wait);
         self.note(failure, wait);
         Ok(wait)
