@@ -15,6 +15,7 @@
 //! | 2 | a JSON-RPC error, on stderr |
 //! | 3 | no server: why, and its last words, on stderr |
 //! | 64 | bad usage |
+//! | 130 | interrupted |
 
 use clap::{CommandFactory, Parser, error::ErrorKind};
 use mcp_resilience::{
@@ -84,6 +85,7 @@ const FLAGGED: u8 = 1;
 const REJECTED: u8 = 2;
 const NO_SERVER: u8 = 3;
 const USAGE: u8 = 64;
+const INTERRUPTED: u8 = 130;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -162,7 +164,11 @@ fn call(tool: String, arguments: Option<String>) -> Result<CallToolRequestParams
 impl Task {
     async fn run(self) -> u8 {
         let sink = self.resilience.log_sink();
-        let code = self.connect_and_call().await;
+        // The server is in a process group of its own: it ends with the client, and not by the signal.
+        let code = tokio::select! {
+            code = self.connect_and_call() => code,
+            _ = tokio::signal::ctrl_c() => INTERRUPTED,
+        };
         if let Some(sink) = sink {
             sink.flush(Duration::from_secs(1));
         }

@@ -15,6 +15,13 @@ pub struct Classify<S> {
     pub(super) rules: Rules,
 }
 
+impl<S> Classify<S> {
+    /// The service inside.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+}
+
 impl<S, Req> Service<Req> for Classify<S>
 where
     S: Service<Req>,

@@ -20,7 +20,7 @@ impl<T> ReconnectBuilder<T> {
 
     /// The longest that one dial may take.
     pub fn dial_timeout(mut self, limit: Duration) -> Self {
-        self.settings.dial_timeout = limit;
+        self.settings.dial_timeout = Some(limit);
         self
     }
 
@@ -62,7 +62,7 @@ impl<T> ReconnectBuilder<T> {
     ///
     /// When a setting cannot work; the error says which and why.
     pub fn build(self) -> Result<ReconnectLayer<T>, InvalidReconnect> {
-        if self.settings.dial_timeout.is_zero() {
+        if self.settings.dial_timeout().is_zero() {
             return Err(InvalidReconnect::ZeroDialTimeout);
         }
         if self.settings.patience.is_zero() {

@@ -1,4 +1,4 @@
-use crate::failure::{BoxError, Class, Delivery, Failure, Repeats};
+use crate::failure::{BoxError, Class, Delivery, Failure};
 use std::{
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
@@ -62,7 +62,9 @@ pub(super) fn failure(failure: Failure) -> Failure {
     failure.with_delivery(Delivery::NotSent)
 }
 
-/// Whether no later dial would end better. One that was only given up may.
+/// Whether no later dial would end better: settings, credentials, a binary that is not there. What else
+/// a server answers it may answer once, while it starts.
 pub(super) fn is_for_good(failure: &Failure) -> bool {
-    failure.class().repeats() == Repeats::Never && failure.class() != Class::Cancelled
+    use Class::{Disabled, Fatal, Forbidden, Unauthorized};
+    matches!(failure.class(), Disabled | Fatal | Forbidden | Unauthorized)
 }

@@ -1,5 +1,5 @@
 use super::{dial, lease::Lease, service::Owner};
-use crate::failure::{BoxError, Class, Delivery, Failure};
+use crate::failure::{BoxError, Class, Delivery, Failure, Stopped};
 use pin_project::pin_project;
 use std::{
     fmt,
@@ -102,8 +102,10 @@ where
                     }
                     match readied {
                         _ if is_too_slow => {
-                            let failure = Failure::timeout("the connection was not ready in time")
-                                .with_delivery(Delivery::NotSent);
+                            let mut failure =
+                                Failure::timeout("the connection was not ready in time")
+                                    .with_delivery(Delivery::NotSent);
+                            failure.set_stopped(Stopped::NotReady);
                             shared.retire(lease, &failure);
                             return Poll::Ready(Err(failure));
                         }

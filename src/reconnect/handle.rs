@@ -10,14 +10,14 @@ pub struct ReconnectHandle<C> {
 }
 
 impl<C: Clone + Send + 'static> ReconnectHandle<C> {
-    /// Connects now, if there is no connection, and waits for it: for a start that is to fail
-    /// early.
+    /// Connects now, if there is no connection, and waits for it, for one dial at least: for a start
+    /// that is to fail early.
     ///
     /// # Errors
     ///
     /// What a call would get: [`Fatal`](crate::Class::Fatal) when the first dial fails.
     pub async fn connect(&self) -> Result<(), Failure> {
-        let until = self.shared.patience();
+        let until = self.shared.patience_for_a_dial();
         Arc::clone(&self.shared).wait(until).await.map(drop)
     }
 
@@ -25,6 +25,12 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
     /// and the connection, once the calls that run on it are done.
     pub fn shutdown(&self) {
         self.shared.close();
+    }
+
+    /// The connection of now, for what is no call.
+    #[must_use]
+    pub fn connection(&self) -> Option<C> {
+        self.shared.connection().map(|(connection, _)| connection)
     }
 
     /// How many connections there have been.

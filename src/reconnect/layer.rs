@@ -32,6 +32,13 @@ impl<T> ReconnectLayer<T> {
         Self { target, settings }
     }
 
+    /// The same, with another dial timeout unless one was set.
+    #[cfg(feature = "rmcp-client")]
+    pub(crate) fn with_dial_timeout_of(mut self, limit: Duration) -> Self {
+        self.settings.dial_timeout.get_or_insert(limit);
+        self
+    }
+
     /// Wraps a connector, and each connection that it makes, and names each error that it makes
     /// instead. No call waits for a connection for longer than half of a deadline.
     pub(crate) fn connect<M, C>(

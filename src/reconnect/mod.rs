@@ -19,7 +19,8 @@
 //! | a waiting call is dropped | strands nobody |
 //! | a dial fails, is too slow, or panics | the next one waits: full-jitter backoff; no dial once nobody waits |
 //! | the very first dial fails | [`Fatal`](crate::Class::Fatal), for good ([`retry_first_dial`](ReconnectBuilder::retry_first_dial) for less) |
-//! | a dial fails with a failure of a class that waiting does not help (credentials, settings, a binary that is not there) | that failure, for good: no dial would change it. An error that nobody named is a `Connection` failure |
+//! | a dial fails as `Unauthorized`, `Forbidden`, `Disabled` (settings, a binary that is not there) or `Fatal` | that failure, for good: no dial would change it. An error that nobody named is a `Connection` failure |
+//! | a dial fails and the server asks for a wait | that is the shortest wait; a call that would not wait so long gets the failure at once |
 //! | [`shutdown`](ReconnectHandle::shutdown), or the last clone is dropped | a dial in progress ends at once; waiting calls fail; no connection comes back |
 //!
 //! A new dial after a good connection starts at once. One is good once a call was answered on it,

@@ -52,9 +52,13 @@ impl<C: Clone + Send + 'static> Shared<C> {
 
     /// Until when a call that begins to wait now does so.
     pub(super) fn patience(&self) -> Instant {
-        let now = Instant::now();
-        now.checked_add(self.settings.patience)
-            .unwrap_or_else(|| now + A_LIFETIME)
+        from_now(self.settings.patience)
+    }
+
+    /// The same for who wants to see a dial's end.
+    pub(super) fn patience_for_a_dial(&self) -> Instant {
+        let dial = self.settings.dial_timeout().saturating_add(SHORTEST_WAIT);
+        from_now(self.settings.patience.max(dial))
     }
 
     /// Waits for a connection, and sees to it that somebody dials.
@@ -71,6 +75,9 @@ impl<C: Clone + Send + 'static> Shared<C> {
                     }
                     if let Some(found) = state.connection() {
                         return Ok(found);
+                    }
+                    if let Some(failure) = state.is_too_long(until) {
+                        return Err(failure);
                     }
                     state.begin_dialing()
                 };
@@ -133,7 +140,8 @@ impl<C: Clone + Send + 'static> Shared<C> {
             if self.is_unwanted() {
                 return;
             }
-            let failure = match time::timeout(self.settings.dial_timeout, self.dial.start()).await {
+            let failure = match time::timeout(self.settings.dial_timeout(), self.dial.start()).await
+            {
                 Ok(Ok(connection)) => {
                     let unwanted = self.state().connected(connection);
                     self.changes.send_replace(());
@@ -153,10 +161,15 @@ impl<C: Clone + Send + 'static> Shared<C> {
 
     async fn wait_out_setback(&self) {
         let setback = self.state().setback();
-        if let Some((since, ceiling)) = setback {
+        if let Some(setback) = setback {
             // Drawn outside the lock: it may be somebody else's code.
-            let wait = self.settings.jitter.draw(ceiling).max(SHORTEST_WAIT);
-            time::sleep(wait.saturating_sub(since.elapsed())).await;
+            let jitter = self
+                .settings
+                .jitter
+                .draw(setback.ceiling)
+                .max(SHORTEST_WAIT);
+            let wait = setback.floor.saturating_add(jitter);
+            time::sleep(wait.saturating_sub(setback.since.elapsed())).await;
         }
     }
 
@@ -198,6 +211,11 @@ impl<C: Clone + Send + 'static> Shared<C> {
     fn state(&self) -> MutexGuard<'_, State<C>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn from_now(time: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(time).unwrap_or_else(|| now + A_LIFETIME)
 }
 
 /// The one who dials. Where it is dropped before its end, by a panic or with its runtime, the calls

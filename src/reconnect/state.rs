@@ -3,7 +3,7 @@
 use super::{dial, lease::Lease, settings::Settings};
 use crate::{
     backoff::Ceilings,
-    failure::{Class, Delivery, Failure},
+    failure::{Class, Delivery, Failure, Stopped},
 };
 use std::{mem, sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -18,12 +18,20 @@ pub(super) enum Phase<C> {
     Closed,
 }
 
+/// When it last went wrong, and what has to be waited out before the next dial.
+#[derive(Clone, Copy)]
+pub(super) struct Setback {
+    pub(super) since: Instant,
+    /// What the server asked for.
+    pub(super) floor: Duration,
+    pub(super) ceiling: Duration,
+}
+
 pub(super) struct State<C> {
     pub(super) phase: Phase<C>,
     generation: u64,
     ceilings: Ceilings,
-    // When it last went wrong, and the ceiling of the wait after that.
-    setback: Option<(Instant, Duration)>,
+    setback: Option<Setback>,
     last_failure: Option<Failure>,
 }
 
@@ -63,8 +71,19 @@ impl<C: Clone> State<C> {
         matches!(self.phase, Phase::Connected { .. })
     }
 
-    /// From when on the next dial has to wait, and how long at most.
-    pub(super) fn setback(&self) -> Option<(Instant, Duration)> {
+    /// What a call gets at once that would not wait for as long as the server asked.
+    pub(super) fn is_too_long(&self, until: Instant) -> Option<Failure> {
+        let setback = self.setback?;
+        let remains = setback.floor.saturating_sub(setback.since.elapsed());
+        if remains.is_zero() || Instant::now() + remains < until {
+            return None;
+        }
+        let mut failure = self.last_failure()?.with_retry_after(remains);
+        failure.set_stopped(Stopped::HintTooLong);
+        Some(failure.with_delivery(Delivery::NotSent))
+    }
+
+    pub(super) fn setback(&self) -> Option<Setback> {
         self.setback
     }
 
@@ -111,8 +130,8 @@ impl<C: Clone> State<C> {
             self.phase = Phase::Down(failure);
             return false;
         }
+        self.back_off(&failure);
         self.last_failure = Some(failure);
-        self.back_off();
         true
     }
 
@@ -135,13 +154,17 @@ impl<C: Clone> State<C> {
             Phase::Connected { lease: current, .. } if current.generation == lease.generation => {}
             _ => return None,
         }
-        let is_good = lease.has_answered() || lease.since.elapsed() >= settings.good_after;
+        // An answer does not make a session good that is lost soon after: behind a balancer that sends
+        // each request elsewhere, all of them are.
+        let is_session = failure.class() == Class::SessionLost;
+        let is_good =
+            (lease.has_answered() && !is_session) || lease.since.elapsed() >= settings.good_after;
         if is_good {
             self.ceilings = settings.backoff.ceilings();
             self.setback = None;
         } else {
             self.last_failure = Some(failure.again());
-            self.back_off();
+            self.back_off(failure);
         }
         lease.retire();
         match mem::replace(&mut self.phase, Phase::Idle) {
@@ -158,9 +181,12 @@ impl<C: Clone> State<C> {
         mem::replace(&mut self.phase, Phase::Closed)
     }
 
-    fn back_off(&mut self) {
-        let ceiling = self.ceilings.next().unwrap_or_default();
-        self.setback = Some((Instant::now(), ceiling));
+    fn back_off(&mut self, failure: &Failure) {
+        self.setback = Some(Setback {
+            since: Instant::now(),
+            floor: failure.retry_after().unwrap_or_default(),
+            ceiling: self.ceilings.next().unwrap_or_default(),
+        });
     }
 }
 

@@ -3,7 +3,7 @@ use super::{
     policy::{OwnWaits, Policy, Word},
 };
 use crate::{
-    failure::{Class, Failure, Stopped},
+    failure::{Class, Delivery, Failure, Stopped},
     ledger::{self, Retried},
 };
 use std::{
@@ -25,6 +25,8 @@ pub(super) struct Progress<S, Req> {
     attempt: u32,
     // One new session is the protocol's business; a server that loses each is another matter.
     lost_its_session: bool,
+    // An attempt may have run, whatever became of the later ones.
+    may_have_run: bool,
     // Most calls never wait, and are the smaller for it.
     waiting: Option<Box<Waiting>>,
 }
@@ -46,6 +48,7 @@ impl<S, Req> Progress<S, Req> {
             begun: None,
             attempt: 1,
             lost_its_session: false,
+            may_have_run: false,
             waiting: None,
         }
     }
@@ -109,6 +112,7 @@ impl<S, Req> Progress<S, Req> {
             return Err(Some(Stopped::Budget));
         }
         waiting.past.push(wait);
+        self.may_have_run |= !failure.delivery().did_not_run();
         self.note(failure, wait);
         Ok(wait)
     }
@@ -135,6 +139,9 @@ impl<S, Req> Progress<S, Req> {
     pub(super) fn give_up(&mut self, mut failure: Failure, stopped: Option<Stopped>) -> Failure {
         if let Some(stopped) = stopped {
             failure.set_stopped(stopped);
+        }
+        if self.may_have_run && failure.delivery().did_not_run() {
+            failure = failure.with_delivery(Delivery::Unknown);
         }
         // A stack further in may have made more than this one's single attempt.
         if self.attempt > 1 {

@@ -81,6 +81,42 @@ async fn a_child_that_does_not_want_to_end_is_killed_with_all_that_it_started() 
 }
 
 #[tokio::test]
+async fn what_a_polite_child_leaves_behind_is_ended_with_it() {
+    let ledger = Ledger::new();
+    let file = ledger.path().with_extension("pid");
+    let script = format!(
+        "sleep 300 & echo $! > '{}'; exec '{}' --ledger '{}'",
+        file.display(),
+        program("hostile").display(),
+        ledger.path().display()
+    );
+    let client = connect(ChildProcess::new("sh").args(["-c", &script])).await;
+    let left: u32 = fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+    fs::remove_file(file).unwrap();
+    let connection = client.connection().unwrap();
+    assert_eq!(connection.process_id(), Some(ledger.pid()));
+    client.handle().shutdown();
+    drop(connection);
+    client.close().await;
+    gone(left).await;
+}
+
+#[tokio::test]
+async fn closing_waits_for_the_calls_that_run() {
+    let ledger = Ledger::new();
+    let client = connect(ledger.stdio(&[])).await;
+    let late = json!({"kind": "late", "seconds": 1.5});
+    let running = tokio::spawn({
+        let client = client.clone();
+        async move { client.call_tool(call("book", &late, 1)).await }
+    });
+    ledger.wait_for("executed", 1).await;
+    client.close().await;
+    assert!(running.is_finished() || running.await.unwrap().is_ok());
+    assert!(!is_alive(ledger.pid()));
+}
+
+#[tokio::test]
 async fn dropping_the_client_ends_the_child_too() {
     let ledger = Ledger::new();
     drop(connect(ledger.stdio(&[])).await);

@@ -76,12 +76,12 @@ async fn a_dial_that_fails_says_what_was_wrong_and_that_nothing_was_sent() {
         (
             dial(Http::new("no url")).await,
             Class::Disabled,
-            "`no url` is no http url",
+            "the url of the tool server is no http url",
         ),
         (
             dial(Http::new("file:///etc/passwd")).await,
             Class::Disabled,
-            "is no http url",
+            "the url of the tool server is no http url",
         ),
         (
             dial(Http::new("http://127.0.0.1:9/mcp")).await,

@@ -112,6 +112,8 @@ fn cases() -> Vec<Case> {
         case(status(429, json!({"retry_after": "1"})), HTTP, Good(2), Good(2), 1),
         case(status(503, json!({"retry_after": "1", "rpc": true})), HTTP, Good(2), Good(2), 1),
         case(status(429, json!({"retry_after": "Thu, 01 Jan 1970 00:00:00 GMT"})), HTTP, Good(2), Good(2), 1),
+        case(status(503, json!({})), HTTP, Good(2), Flagged("unavailable", "unknown"), 0),
+        case(status(503, json!({"after": true})), HTTP, Good(2), Flagged("unavailable", "unknown"), 1),
         case(status(500, json!({"after": true})), HTTP, Good(2), Flagged("upstream", "unknown"), 1),
         case(status(500, json!({"rpc": true, "after": true})), HTTP, Rejected("protocol"), Rejected("protocol"), 1),
         case(status(400, json!({})), HTTP, Flagged("invalid_input", "refused"), Flagged("invalid_input", "refused"), 0),

@@ -14,3 +14,4 @@ mod peers;
 mod rmcp_texts;
 mod status;
 mod support;
+mod wire;

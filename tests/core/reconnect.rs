@@ -467,7 +467,7 @@ async fn a_first_dial_that_failed_has_sent_nothing_and_says_so() {
 
 #[tokio::test(start_paused = true)]
 async fn a_dial_that_no_later_one_would_better_ends_it_for_good() {
-    let cases: [(&str, BoxError, Class); 4] = [
+    let cases: [(&str, BoxError, Class); 3] = [
         (
             "credentials",
             Failure::unauthorized("").into(),
@@ -477,11 +477,6 @@ async fn a_dial_that_no_later_one_would_better_ends_it_for_good() {
             "no binary, as the connector knows",
             Failure::disabled("").into(),
             Class::Disabled,
-        ),
-        (
-            "no protocol",
-            Failure::protocol(-32602, "", None).into(),
-            Class::Protocol,
         ),
         (
             "fatal",
@@ -502,6 +497,61 @@ async fn a_dial_that_no_later_one_would_better_ends_it_for_good() {
         }
         assert_eq!(server.dials(), [0, 0], "{case}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_may_answer_once_while_it_starts_is_dialled_again() {
+    let answers = [
+        Failure::protocol(-32603, "starting up", None),
+        Failure::not_found("no such page"),
+        Failure::invalid_input("params", "not yet"),
+        Failure::invalid_output("a page"),
+    ];
+    for answer in answers {
+        let class = answer.class();
+        let server = Server::new([Dial::Works, Dial::Fails(answer.into())]);
+        let tools = server.connect(exact());
+        who(&tools).await;
+        fail(&tools, LOSE).await;
+        assert_eq!(who(&tools).await, 2, "{class}");
+        assert_eq!(server.dials(), [0, 0, 1000], "{class}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_dial_comes_earlier_than_the_server_asked() {
+    let busy = || Dial::Fails(Failure::rate_limited(Some(5 * SECOND)).into());
+    let server = Server::new([busy(), busy()]);
+    let tools = server.connect(exact());
+    assert_eq!(who(&tools).await, 1);
+    assert_eq!(
+        server.dials(),
+        [0, 6000, 13_000],
+        "5 s each, and the backoff's 1 and 2"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_would_not_wait_as_long_as_the_server_asked_is_told_at_once() {
+    let busy = Dial::Fails(Failure::rate_limited(Some(MINUTE)).into());
+    let server = Server::new([busy]);
+    let tools = server.connect(exact());
+    for (after, remains) in [(Duration::ZERO, MINUTE), (20 * SECOND, 40 * SECOND)] {
+        sleep(after).await;
+        let begun = Instant::now();
+        let failure = fail(&tools, Ask::Who).await;
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        assert_eq!(failure.class(), Class::RateLimited);
+        assert_eq!(failure.delivery(), Delivery::NotSent);
+        assert_eq!(failure.retry_after(), Some(remains));
+    }
+    sleep(20 * SECOND).await;
+    assert_eq!(
+        who(&tools).await,
+        1,
+        "the last 20 s are within its patience"
+    );
+    assert_eq!(server.dials(), [0, 61_000]);
 }
 
 #[tokio::test(start_paused = true)]

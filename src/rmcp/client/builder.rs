@@ -1,5 +1,9 @@
 use super::{Client, Connector, client::Parts};
 use crate::{call::Hints, failure::Failure, preset::ResilienceLayer, reconnect::ReconnectLayer};
+use std::time::Duration;
+
+/// How much longer a dial may take than the connector lets it.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Settings of a [`Client`].
 #[derive(Debug)]
@@ -25,8 +29,8 @@ impl<C: Connector> ClientBuilder<C> {
         self
     }
 
-    /// How connections are made again, instead of the
-    /// [defaults](crate::reconnect#defaults).
+    /// How connections are made again, instead of the [defaults](crate::reconnect#defaults). The dial
+    /// timeout, unless it is set, is a second more than the connector's own.
     pub fn reconnect(mut self, layer: ReconnectLayer<()>) -> Self {
         self.reconnect = layer;
         self
@@ -55,7 +59,10 @@ impl<C: Connector> ClientBuilder<C> {
     /// is not repeated unless [`hints`](Self::hints) say so.
     pub fn build(self) -> Client {
         let (catalog, census) = (self.connector.catalog(), self.connector.census());
-        let (stack, handle) = self.resilience.connect(&self.reconnect, self.connector);
+        // The connector knows better what was wrong with a dial that took too long.
+        let limit = self.connector.start_timeout().saturating_add(MOMENT);
+        let reconnect = self.reconnect.with_dial_timeout_of(limit);
+        let (stack, handle) = self.resilience.connect(&reconnect, self.connector);
         Client::new(Parts {
             stack,
             handle,

@@ -1,4 +1,4 @@
-use super::{Catalog, ClientBuilder, ClientCall, Connection, Connector, census::Census};
+use super::{Catalog, ClientBuilder, ClientCall, Connection, Connector, census::Census, dial};
 use crate::{
     failure::Failure,
     preset::{self, Connected},
@@ -20,6 +20,9 @@ use tower::{Service, ServiceExt};
 
 /// The longest that the last connection takes to close: a child process has two signals to wait for.
 const LAST_CONNECTION: Duration = Duration::from_secs(8);
+
+/// The longest that a list of tools is waited for, where no dial limits it.
+const LIST: Duration = Duration::from_secs(10);
 
 type Stack = Connected<Connection>;
 type Handle = ReconnectHandle<preset::Connection<Connection>>;
@@ -133,16 +136,42 @@ impl Client {
         &self.parts.handle
     }
 
+    /// The connection of now, past all layers: for what is no call, as completions, subscriptions
+    /// and lists. None while there is none.
+    #[must_use]
+    pub fn connection(&self) -> Option<Connection> {
+        let connection = self.parts.handle.connection()?;
+        Some(connection.get_ref().get_ref().clone())
+    }
+
+    /// Reads the list of tools again: for a handler that is told that it changed.
+    ///
+    /// # Errors
+    ///
+    /// `Connection`, where there is none. A server that does not list its tools is no error: then
+    /// nothing is known of them.
+    pub async fn refresh(&self) -> Result<(), Failure> {
+        let Some(connection) = self.connection() else {
+            return Err(Failure::connection(
+                "there is no connection to the tool server",
+            ));
+        };
+        let tools = dial::list(connection.peer(), LIST).await?;
+        self.parts.catalog.fill(tools);
+        Ok(())
+    }
+
     /// Ends the connection: calls that begin later, or wait for one, end at once; those that run go
-    /// on. Then waits until the server was told and a child process is gone: no longer than 8 s
-    /// after the last call.
+    /// on, and are waited for. Then the server is told, and a child process ended: that takes up to
+    /// 8 s.
     ///
     /// Dropping the future ends nothing of that, and waits for nothing.
     pub async fn close(self) {
         self.parts.handle.shutdown();
         let Parts { census, .. } = self.parts;
-        // One that takes longer has been killed, and is only not counted yet.
-        let _ = time::timeout(LAST_CONNECTION, census.empty()).await;
+        census.none_open().await;
+        // A child that takes longer was killed.
+        let _ = time::timeout(LAST_CONNECTION, census.none_closing()).await;
     }
 }
 

@@ -1,12 +1,14 @@
-use super::{ClientCall, census::Member, child::Child, errors};
+use super::{
+    ClientCall,
+    census::{Census, Member},
+    child::Child,
+    errors,
+};
 use crate::{
-    failure::{Delivery, Failure},
+    failure::{Class, Delivery, Failure},
     rmcp::{Answer, Request},
 };
-use ::rmcp::{
-    ClientHandler, Peer, RoleClient,
-    service::{RunningService, ServiceError},
-};
+use ::rmcp::{ClientHandler, Peer, RoleClient, service::RunningService};
 use std::{
     fmt,
     pin::Pin,
@@ -37,20 +39,25 @@ pub(super) struct Inner {
     peer: Peer<RoleClient>,
     call_timeout: Duration,
     child: Option<Child>,
-    closing: Option<(Box<dyn Close>, Member)>,
+    // Taken when the connection is dropped, with the last call on it.
+    running: Option<Box<dyn Close>>,
+    census: Census,
+    _open: Member,
 }
 
 impl Inner {
     pub(super) fn new<H: ClientHandler>(
         running: RunningService<RoleClient, H>,
         call_timeout: Duration,
-        member: Member,
+        census: &Census,
     ) -> Self {
         Self {
             peer: running.peer().clone(),
             call_timeout,
             child: None,
-            closing: Some((Box::new(running), member)),
+            running: Some(Box::new(running)),
+            census: census.clone(),
+            _open: census.open(),
         }
     }
 
@@ -85,10 +92,10 @@ impl Inner {
                 return Err(Failure::timeout(message).because(elapsed));
             }
         };
-        let is_closed = matches!(error, ServiceError::TransportClosed);
         let failure = errors::of_call(error);
+        let is_lost = failure.class() == Class::Connection && failure.rpc_error().is_none();
         match &self.child {
-            Some(child) if is_closed => Err(child.explain(failure).await),
+            Some(child) if is_lost => Err(child.explain(failure).await),
             _ => Err(failure),
         }
     }
@@ -117,7 +124,7 @@ impl Connection {
         &self.inner.peer
     }
 
-    /// The id of the server's process, if it is a child of this one.
+    /// The id of the server's process, if it is a child of this one and has not ended.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
         self.inner.child.as_ref()?.id()
@@ -144,14 +151,15 @@ impl Service<ClientCall> for Connection {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let Some((running, member)) = self.closing.take() else {
+        let Some(running) = self.running.take() else {
             return;
         };
+        let closing = self.census.closing();
         // Without a runtime rmcp's own guard has to do.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 running.close().await;
-                drop(member);
+                drop(closing);
             });
         }
     }

@@ -1,5 +1,6 @@
 use super::{Catalog, Connection, census::Census};
 use crate::failure::Failure;
+use std::time::Duration;
 use tower::Service;
 
 /// What makes connections to one server: [`ChildProcess`](super::ChildProcess), or
@@ -23,4 +24,5 @@ impl<C> Connector for C where
 pub trait Sealed {
     fn catalog(&self) -> Catalog;
     fn census(&self) -> Census;
+    fn start_timeout(&self) -> Duration;
 }

@@ -3,13 +3,18 @@
 use super::{Catalog, Connection, census::Census, connection::Inner, errors};
 use crate::failure::{Delivery, Failure};
 use ::rmcp::{
-    ClientHandler, RoleClient,
-    model::{ProtocolVersion, Tool},
-    service::{ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError},
+    ClientHandler, Peer, RoleClient,
+    model::{PaginatedRequestParams, ProtocolVersion, Tool},
+    service::{
+        ClientCacheConfig, ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError,
+    },
     transport::IntoTransport,
 };
 use std::{error::Error, time::Duration};
 use tokio::time;
+
+/// How many tools are remembered.
+const TOOLS: usize = 10_000;
 
 /// The settings that all connectors have.
 #[derive(Clone, Debug)]
@@ -69,7 +74,11 @@ where
             .await
             .map_err(errors::of_start)?;
         check_version(&running)?;
-        let tools = list(&running).await?;
+        // A cache of rmcp's would answer for a server that is not there any more.
+        let peer = running.peer();
+        peer.set_response_cache_config(ClientCacheConfig::disabled())
+            .await;
+        let tools = list(peer, start_timeout / 2).await?;
         Ok((running, tools))
     };
     let (running, tools) = time::timeout(start_timeout, ready)
@@ -80,7 +89,7 @@ where
         })
         .map_err(|failure| failure.with_delivery(Delivery::NotSent))?;
     catalog.fill(tools);
-    Ok(Inner::new(running, call_timeout, census.join()))
+    Ok(Inner::new(running, call_timeout, &census))
 }
 
 /// The client is to hang up where it does not know the server's version (MCP, lifecycle); rmcp leaves
@@ -98,25 +107,50 @@ fn check_version<H: ClientHandler>(running: &RunningService<RoleClient, H>) -> R
     }
 }
 
-/// The tools of a server that has any. One that cannot list them can run them all the same: then
-/// nothing is known of them.
-async fn list<H: ClientHandler>(
-    running: &RunningService<RoleClient, H>,
-) -> Result<Vec<Tool>, Failure> {
-    let has_tools = running
-        .peer_info()
-        .is_none_or(|server| server.capabilities.tools.is_some());
+/// The tools of a server that has any. One that cannot list them, or not in time, can run them all the
+/// same: then nothing is known of those that are missing.
+pub(super) async fn list(peer: &Peer<RoleClient>, at_most: Duration) -> Result<Vec<Tool>, Failure> {
+    let server = peer.peer_info();
+    let has_tools = server.is_none_or(|server| server.capabilities.tools.is_some());
+    let mut tools = Vec::new();
     if !has_tools {
-        return Ok(Vec::new());
+        return Ok(tools);
     }
-    match running.list_all_tools().await {
-        Ok(tools) => Ok(tools),
-        Err(error @ (ServiceError::McpError(_) | ServiceError::UnexpectedResponse)) => {
-            tracing::warn!(%error, "the tool server does not list its tools; none of them is repeated");
-            Ok(Vec::new())
+    let listed = time::timeout(at_most, pages(peer, &mut tools)).await;
+    match listed {
+        Ok(Ok(())) => {}
+        Ok(Err(_)) if peer.is_transport_closed() => {
+            return Err(Failure::connection(
+                "the tool server closed the connection before it was ready",
+            ));
         }
-        Err(error) => Err(errors::of_call(error)),
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "the tool server does not list its tools; what is not known is not repeated");
+        }
+        Err(_) => {
+            tracing::warn!(
+                "the tool server takes too long to list its tools; what is not known is not repeated"
+            );
+        }
     }
+    Ok(tools)
+}
+
+async fn pages(peer: &Peer<RoleClient>, tools: &mut Vec<Tool>) -> Result<(), ServiceError> {
+    let mut cursor = None;
+    while tools.len() < TOOLS {
+        let asked = cursor.clone();
+        let page = PaginatedRequestParams::default().with_cursor(asked);
+        let page = peer.list_tools(Some(page)).await?;
+        tools.extend(page.tools);
+        let is_last = page.next_cursor.is_none() || page.next_cursor == cursor;
+        cursor = page.next_cursor;
+        if is_last {
+            return Ok(());
+        }
+    }
+    tracing::warn!("the tool server lists more than {TOOLS} tools; the rest is not known");
+    Ok(())
 }
 
 impl From<Inner> for Connection {

@@ -6,6 +6,7 @@
 
 use super::{Resilient, ServerCall, dispatch::report, net::Net};
 use crate::{
+    classify::catch_panic,
     failure::BoxError,
     rmcp::{Answer, Request},
 };
@@ -109,21 +110,32 @@ where
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        self.handler.supported_protocol_versions()
+        let supported = catch_panic(|| self.handler.supported_protocol_versions());
+        supported.unwrap_or_else(|panic| {
+            report(&panic);
+            ProtocolVersion::KNOWN_VERSIONS.into()
+        })
     }
 
     fn negotiate_initialize(
         &self,
         request: &InitializeRequestParams,
     ) -> Result<InitializeResult, ErrorData> {
-        self.handler.negotiate_initialize(request)
+        let negotiated = catch_panic(|| self.handler.negotiate_initialize(request));
+        negotiated.unwrap_or_else(|panic| Err(report(&panic)))
     }
 
     fn accepted_subscription_filter(
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        self.handler.accepted_subscription_filter(requested)
+        // Nothing is accepted of what the handler cannot look at.
+        catch_panic(|| self.handler.accepted_subscription_filter(requested)).unwrap_or_else(
+            |panic| {
+                report(&panic);
+                None
+            },
+        )
     }
 
     forward! {

@@ -6,6 +6,7 @@ mod peers;
 mod process;
 mod program;
 mod proxy;
+pub(crate) mod scripted;
 
 pub(crate) use self::{
     hostile::{Ledger, call},
@@ -14,6 +15,7 @@ pub(crate) use self::{
     process::{Process, is_alive},
     program::program,
     proxy::Proxy,
+    scripted::Scripted,
 };
 use mcp_resilience::{
     ResilienceLayer,

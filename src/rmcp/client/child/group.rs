@@ -5,6 +5,8 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Child,
+    #[cfg(unix)]
+    id: Option<rustix::process::Pid>,
 }
 
 #[derive(Clone, Copy)]
@@ -18,7 +20,13 @@ impl Group {
         #[cfg(unix)]
         command.process_group(0);
         let leader = command.kill_on_drop(true).spawn()?;
-        Ok(Self { leader })
+        Ok(Self {
+            #[cfg(unix)]
+            id: leader
+                .id()
+                .and_then(|id| rustix::process::Pid::from_raw(i32::try_from(id).ok()?)),
+            leader,
+        })
     }
 
     pub(super) fn id(&self) -> Option<u32> {
@@ -43,9 +51,25 @@ impl Group {
     /// somebody else's.
     #[cfg(unix)]
     pub(super) fn signal(&self, signal: Signal) {
+        if self.id().is_some() {
+            self.send(signal);
+        }
+    }
+
+    /// Ends what the leader left behind. To be called as soon as it was waited for: as long as one of
+    /// the group lives its number is nobody else's, and if none does, it is not given away so fast.
+    #[cfg(unix)]
+    pub(super) fn end_rest(&self) {
+        self.send(Signal::Kill);
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn end_rest(&self) {}
+
+    #[cfg(unix)]
+    fn send(&self, signal: Signal) {
         use rustix::process;
-        let id = self.id().and_then(|id| i32::try_from(id).ok());
-        if let Some(group) = id.and_then(process::Pid::from_raw) {
+        if let Some(group) = self.id {
             let signal = match signal {
                 Signal::Terminate => process::Signal::TERM,
                 Signal::Kill => process::Signal::KILL,

@@ -29,10 +29,15 @@ use tower::Service;
 
 /// Starts a server as a child process, and connects to it.
 ///
-/// On Unix the child leads a process group of its own: what it starts ends with it, and a Ctrl-C in
-/// a terminal is not meant for it. Closing takes what it takes, in the background: the child's stdin
-/// is closed; after 3 s the group gets a `SIGTERM`, and after 3 s more a `SIGKILL`. It is always
-/// waited for, and leaves no zombie. Where the runtime ends before that, it is killed.
+/// On Unix the child leads a process group of its own, and what it starts is ended with it. Closing
+/// takes what it takes, in the background: the child's stdin is closed; after 3 s the group gets a
+/// `SIGTERM`, and after 3 s more a `SIGKILL`. The child is always waited for, and leaves no zombie;
+/// what it left behind is killed then. Where the runtime ends before that, the group is killed. A child
+/// that ends by itself may leave others of its group behind: they see the end of their stdin.
+///
+/// **A Ctrl-C in a terminal does not reach the child.** A process that ends by one, without running
+/// destructors, leaves it to notice the end of its stdin. Wait for the signal and
+/// [`close`](super::Client::close) the client instead.
 ///
 /// What it writes to stderr is read, and goes to `tracing` at debug level; its last lines and its
 /// exit status are the source of the failure of a call that was lost with it. No model sees them.
@@ -65,7 +70,7 @@ pub struct ChildProcess<H = ()> {
 }
 
 impl ChildProcess {
-    /// A command without arguments, looked up as a shell does.
+    /// A command without arguments, looked up in `PATH`.
     #[must_use]
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
@@ -230,6 +235,10 @@ impl<H: ClientHandler + Clone> Sealed for ChildProcess<H> {
 
     fn census(&self) -> Census {
         self.settings.census.clone()
+    }
+
+    fn start_timeout(&self) -> Duration {
+        self.settings.start_timeout
     }
 }
 

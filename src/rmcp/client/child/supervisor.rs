@@ -23,6 +23,8 @@ const NEWS: Duration = Duration::from_millis(200);
 pub(in crate::rmcp::client) struct Child {
     id: Option<u32>,
     status: watch::Receiver<Option<ExitStatus>>,
+    // Once its last words were read, or were waited for long enough.
+    is_known: watch::Receiver<bool>,
     last_words: LastWords,
     // Dropped with the rest, which is the signal.
     _needed: oneshot::Sender<()>,
@@ -39,15 +41,17 @@ impl Child {
         let (stdin, stdout, stderr) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
         let (needed, unneeded) = oneshot::channel();
         let (ended, status) = watch::channel(None);
+        let (known, is_known) = watch::channel(false);
         let last_words = LastWords::default();
-        let (words, member) = (last_words.clone(), census.join());
+        let (words, member) = (last_words.clone(), census.closing());
         tokio::spawn(async move {
-            supervise(group, stderr, words, unneeded, ended).await;
+            supervise(group, stderr, words, unneeded, (ended, known)).await;
             drop(member);
         });
         let child = Self {
             id,
             status,
+            is_known,
             last_words,
             _needed: needed,
         };
@@ -55,14 +59,14 @@ impl Child {
     }
 
     pub(in crate::rmcp::client) fn id(&self) -> Option<u32> {
-        self.id
+        self.id.filter(|_| self.status.borrow().is_none())
     }
 
     /// Adds what is known of the process's end, and waits a moment for it.
     pub(in crate::rmcp::client) async fn explain(&self, failure: Failure) -> Failure {
-        let mut status = self.status.clone();
+        let mut is_known = self.is_known.clone();
         // Without news, or without a supervisor: what is known then.
-        let _ = time::timeout(NEWS, status.wait_for(Option::is_some)).await;
+        let _ = time::timeout(NEWS, is_known.wait_for(|known| *known)).await;
         self.explain_now(failure)
     }
 
@@ -80,7 +84,7 @@ async fn supervise(
     stderr: ChildStderr,
     last_words: LastWords,
     mut unneeded: oneshot::Receiver<()>,
-    status: watch::Sender<Option<ExitStatus>>,
+    (status, known): (watch::Sender<Option<ExitStatus>>, watch::Sender<bool>),
 ) {
     let (reading, all_read) = oneshot::channel::<()>();
     let watched = async {
@@ -88,9 +92,10 @@ async fn supervise(
             ended = group.ended() => ended,
             _ = &mut unneeded => return close(&mut group).await,
         };
-        // Not known before what it last wrote was read; whoever it started may go on writing.
-        let _ = time::timeout(NEWS / 2, all_read).await;
         status.send_replace(ended);
+        // Whoever it started may go on writing.
+        let _ = time::timeout(NEWS / 2, all_read).await;
+        known.send_replace(true);
         // Not told: whoever it started may speak for it.
         let _ = unneeded.await;
     };
@@ -108,15 +113,17 @@ async fn supervise(
     }
 }
 
-/// Its stdin is closed with the connection. What does not end by that gets signals.
+/// Its stdin is closed with the connection. What does not end by that gets signals; and in any case
+/// what it leaves behind.
 async fn close(group: &mut Group) {
-    if time::timeout(GRACE, group.ended()).await.is_ok() {
-        return;
+    let mut is_over = time::timeout(GRACE, group.ended()).await.is_ok();
+    if !is_over {
+        group.signal(Signal::Terminate);
+        is_over = time::timeout(GRACE, group.ended()).await.is_ok();
     }
-    group.signal(Signal::Terminate);
-    if time::timeout(GRACE, group.ended()).await.is_ok() {
-        return;
+    if !is_over {
+        group.signal(Signal::Kill);
+        group.ended().await;
     }
-    group.signal(Signal::Kill);
-    group.ended().await;
+    group.end_rest();
 }

@@ -5,13 +5,18 @@ use crate::failure::{RpcError, first};
 use ::rmcp::model::{RequestId, ServerJsonRpcMessage};
 use futures_util::StreamExt;
 use reqwest::Response;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
+use std::time::Duration;
+use tokio::time::timeout;
 
 /// The longest body that is read: as rmcp's own client does it.
 const LONGEST: usize = 16 * 1024 * 1024;
 
 /// How much of the body of a refusal is looked at.
 const REFUSAL: usize = 64 * 1024;
+
+/// How long it may take to come: what the status says is known already.
+const PROMPT: Duration = Duration::from_secs(1);
 
 /// And how much of it is kept, if it is only a text.
 const TEXT: usize = 256;
@@ -49,7 +54,9 @@ pub(super) fn correlate(message: &mut Map<String, Value>, asked: &RequestId) -> 
     }
     let asked = asked.clone().into_json_value();
     if let Some(id) = message.get("id").filter(|id| !id.is_null()) {
-        return *id == asked;
+        // A number that came back as a text is the same to rmcp.
+        let number = || id.as_str()?.parse::<Number>().ok();
+        return *id == asked || number().is_some_and(|number| asked == Value::Number(number));
     }
     message.insert("id".to_owned(), asked);
     message.contains_key("error")
@@ -58,7 +65,7 @@ pub(super) fn correlate(message: &mut Map<String, Value>, asked: &RequestId) -> 
 /// What the body of a refusal says: a JSON-RPC error, or some text.
 pub(super) async fn refusal(response: Response) -> (Option<RpcError>, Option<String>) {
     // One that breaks off, or never ends, says nothing.
-    let Ok(Some(body)) = read(response, REFUSAL).await else {
+    let Ok(Ok(Some(body))) = timeout(PROMPT, read(response, REFUSAL)).await else {
         return (None, None);
     };
     if let Some(error) = serde_json::from_slice(&body).ok().as_ref().and_then(error) {

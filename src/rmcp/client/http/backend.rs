@@ -6,11 +6,11 @@
 use super::{
     HttpError, answer,
     error::HttpRefusal,
-    events::{self, Events},
+    events::{self, Events, Opened},
 };
 use ::http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use ::rmcp::{
     ErrorData,
@@ -20,7 +20,13 @@ use ::rmcp::{
     },
 };
 use reqwest::{RequestBuilder, Response};
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
 
 type Result<T> = std::result::Result<T, StreamableHttpError<HttpError>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -29,10 +35,17 @@ const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
+/// How many standing streams in a row may bring nothing.
+const IN_VAIN: u32 = 10;
+
 const BOTH: &str = "text/event-stream, application/json";
 
 #[derive(Clone, Debug)]
-pub(super) struct Backend(reqwest::Client);
+pub(super) struct Backend {
+    client: reqwest::Client,
+    // Standing streams in a row that brought nothing.
+    in_vain: Arc<AtomicU32>,
+}
 
 /// Everything that the requests of one session have in common.
 #[derive(Clone, Debug)]
@@ -46,7 +59,10 @@ pub(super) struct Get {
 
 impl Backend {
     pub(super) fn new(client: reqwest::Client) -> Self {
-        Self(client)
+        Self {
+            client,
+            in_vain: Arc::default(),
+        }
     }
 
     fn get(
@@ -57,7 +73,7 @@ impl Backend {
         headers: Headers,
     ) -> Get {
         Get {
-            client: self.0.clone(),
+            client: self.client.clone(),
             uri,
             session,
             bearer,
@@ -67,10 +83,18 @@ impl Backend {
 }
 
 impl Get {
-    fn with_headers(&self, request: RequestBuilder) -> RequestBuilder {
+    /// The transport's own headers win over the user's.
+    fn with_headers(&self, request: RequestBuilder, own: &[(HeaderName, &str)]) -> RequestBuilder {
         let mut headers: HeaderMap = self.headers.clone().into_iter().collect();
-        if let Some(Ok(session)) = self.session.as_deref().map(HeaderValue::from_str) {
-            headers.insert(SESSION_ID, session);
+        let session = self.session.as_deref().map(|session| (SESSION_ID, session));
+        for (name, value) in own.iter().cloned().chain(session) {
+            // What came in a header goes into one.
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        }
+        if self.bearer.is_some() {
+            headers.remove(AUTHORIZATION);
         }
         let request = request.headers(headers);
         match &self.bearer {
@@ -80,17 +104,14 @@ impl Get {
     }
 
     /// The stream of the session, or the rest of one.
-    pub(super) async fn events(&self, after: Option<String>) -> Result<Events> {
-        let mut request = self
-            .with_headers(self.client.get(&*self.uri))
-            .header(ACCEPT, BOTH);
-        if let Some(id) = after {
-            request = request.header(LAST_EVENT_ID, id);
-        }
+    pub(super) async fn events(&self, after: Option<String>) -> Result<Opened> {
+        let mut own = vec![(ACCEPT, BOTH)];
+        own.extend(after.as_deref().map(|id| (LAST_EVENT_ID, id)));
+        let request = self.with_headers(self.client.get(&*self.uri), &own);
         let response = request.send().await.map_err(HttpError::from)?;
         let status = response.status();
-        // Asking again would change nothing.
-        if status.is_client_error() {
+        // Asking again would change nothing, unless an old stream is in the way.
+        if status.is_client_error() && status != StatusCode::CONFLICT {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
         if !status.is_success() {
@@ -120,10 +141,9 @@ impl StreamableHttpClient for Backend {
             _ => None,
         };
         let body = serde_json::to_vec(&message)?;
+        let own = [(ACCEPT, BOTH), (CONTENT_TYPE, JSON)];
         let response = get
-            .with_headers(self.0.post(&*get.uri))
-            .header(ACCEPT, BOTH)
-            .header(CONTENT_TYPE, JSON)
+            .with_headers(self.client.post(&*get.uri), &own)
             .body(body)
             .send()
             .await
@@ -141,10 +161,10 @@ impl StreamableHttpClient for Backend {
         }
         let session = header(&response, &SESSION_ID);
         if has_type(&response, EVENTS) {
-            let events = events::of(response);
+            let opened = events::of(response);
             let events = match asked {
-                Some(asked) => events::of_answer(events, get, asked),
-                None => events,
+                Some(asked) => events::of_answer(opened, get, asked),
+                None => opened.events,
             };
             return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
@@ -170,7 +190,7 @@ impl StreamableHttpClient for Backend {
         custom_headers: Headers,
     ) -> Result<()> {
         let get = self.get(uri, Some(session_id), auth_header, custom_headers);
-        let request = get.with_headers(self.0.delete(&*get.uri));
+        let request = get.with_headers(self.client.delete(&*get.uri), &[]);
         // Whatever the server thinks of that: the session is of no more use.
         request.send().await.map_err(HttpError::from)?;
         Ok(())
@@ -184,8 +204,16 @@ impl StreamableHttpClient for Backend {
         auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Result<Events> {
+        // rmcp opens it again for as often as that succeeds.
+        if self.in_vain.fetch_add(1, Relaxed) >= IN_VAIN {
+            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        }
         let get = self.get(uri, session_id, auth_header, custom_headers);
-        get.events(last_event_id).await
+        let opened = get.events(last_event_id).await?;
+        Ok(events::of_standing(
+            opened.events,
+            Arc::clone(&self.in_vain),
+        ))
     }
 }
 

@@ -151,7 +151,16 @@ impl HttpRefusal {
             403 => Class::Forbidden,
             408 => Class::Timeout,
             429 => Class::RateLimited,
-            503 => Class::Unavailable,
+            503 => {
+                let is_said = self.retry_after.is_some() || self.error.is_some();
+                let delivery = if is_said {
+                    Delivery::Refused
+                } else {
+                    Delivery::Unknown
+                };
+                return Some((Class::Unavailable, delivery));
+            }
+            300..=399 => return Some((Class::Disabled, Delivery::Unknown)),
             _ => return None,
         };
         Some((class, Delivery::Refused))

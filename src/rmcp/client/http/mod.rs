@@ -5,6 +5,7 @@ mod backend;
 mod error;
 mod events;
 mod reported;
+mod size;
 
 pub use self::error::{HttpError, HttpRefusal};
 
@@ -27,6 +28,7 @@ use ::rmcp::{
         streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
+use reqwest::redirect::{Action, Attempt, Policy};
 use std::{
     collections::HashMap,
     fmt,
@@ -65,8 +67,11 @@ const CALLS: usize = 4096;
 /// | any 4xx that says that the session is gone, in the words of an SDK | `SessionLost` | refused |
 /// | 404 with a session, without such words | `SessionLost` | unknown |
 /// | 401, 403 | `Unauthorized`, `Forbidden` | refused |
-/// | 408 | `Timeout` | refused |
-/// | 429, 503 | `RateLimited`, `Unavailable`, with the wait of `Retry-After` | refused |
+/// | 408: the request did not arrive in whole (RFC 9110, section 15.5.9) | `Timeout` | refused |
+/// | 429 | `RateLimited`, with the wait of `Retry-After` | refused |
+/// | 503 with a `Retry-After` or a JSON-RPC error | `Unavailable` | refused |
+/// | 503 without: a proxy says so too when it lost the request | `Unavailable` | unknown |
+/// | a redirect to another server, or to a GET | `Disabled` | unknown |
 /// | any other with a JSON-RPC error | what the error means | |
 /// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | refused |
 /// | any other 5xx | `Upstream` | unknown |
@@ -111,6 +116,10 @@ impl<H> Http<H> {
     }
 
     /// The HTTP client of every connection: with a proxy, certificates, or time limits of its own.
+    ///
+    /// Give it a [redirect policy](reqwest::redirect::Policy) too: reqwest's own follows a redirect to
+    /// any server, and sends it headers, session and arguments. The default here follows 307 and 308 to
+    /// the same server.
     #[must_use]
     pub fn client(mut self, client: reqwest::Client) -> Self {
         self.client = Some(client);
@@ -158,15 +167,15 @@ impl<H> Http<H> {
     }
 
     fn transport(&self) -> Result<StreamableHttpClientTransport<Backend>, Failure> {
-        let url =
-            reqwest::Url::parse(&self.url).map_err(|error| no_url(&self.url).because(error))?;
+        let url = reqwest::Url::parse(&self.url).map_err(|error| no_url().because(error))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-            return Err(no_url(&self.url));
+            return Err(no_url());
         }
         let client = match &self.client {
             Some(client) => client.clone(),
             None => reqwest::Client::builder()
                 .connect_timeout(self.settings.start_timeout)
+                .redirect(Policy::custom(redirect))
                 .build()
                 .map_err(|error| Failure::disabled("cannot make an http client").because(error))?,
         };
@@ -187,8 +196,25 @@ impl<H> Http<H> {
     }
 }
 
-fn no_url(url: &str) -> Failure {
-    Failure::disabled(format!("`{url}` is no http url"))
+/// The URL may hold a token.
+fn no_url() -> Failure {
+    Failure::disabled("the url of the tool server is no http url")
+}
+
+/// Only where the same server asks for the same request at another place: headers and arguments are
+/// nobody else's, and whoever asks for a GET instead may have run the call.
+fn redirect(attempt: Attempt<'_>) -> Action {
+    let is_same = matches!(attempt.status().as_u16(), 307 | 308)
+        && attempt.previous().len() < 5
+        && attempt
+            .previous()
+            .iter()
+            .all(|url| url.origin() == attempt.url().origin());
+    if is_same {
+        attempt.follow()
+    } else {
+        attempt.stop()
+    }
 }
 
 impl<H: ClientHandler + Clone> Service<()> for Http<H> {
@@ -219,13 +245,19 @@ impl<H: ClientHandler + Clone> Sealed for Http<H> {
     fn census(&self) -> Census {
         self.settings.census.clone()
     }
+
+    fn start_timeout(&self) -> Duration {
+        self.settings.start_timeout
+    }
 }
 
-/// Without token and headers, which are secrets.
+/// Without token, headers and most of the URL, which may hold secrets.
 impl<H> fmt::Debug for Http<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = reqwest::Url::parse(&self.url).ok();
+        let origin = url.map(|url| url.origin().ascii_serialization());
         f.debug_struct("Http")
-            .field("url", &self.url)
+            .field("origin", &origin)
             .field("start_timeout", &self.settings.start_timeout)
             .field("call_timeout", &self.settings.call_timeout)
             .finish_non_exhaustive()

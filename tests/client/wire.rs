@@ -1,0 +1,421 @@
+//! HTTP as it comes: redirects, bodies that never end, ids, headers, and what is sent to whom.
+
+use crate::support::{
+    Log, MS, SECOND, Scripted, reconnect, resilience, retry,
+    scripted::{error, events, json_body, result, status},
+    within,
+};
+use axum::body::Body;
+use mcp_resilience::{
+    Class,
+    failure::Delivery,
+    rmcp::client::{Client, Http},
+};
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ReadResourceRequestParams};
+use serde_json::{Value, json};
+use std::{convert::Infallible, time::Duration};
+use tokio::time::{Instant, sleep};
+
+async fn connect(connector: Http, log: &Log) -> Client {
+    let client = Client::builder(connector)
+        .resilience(resilience(log, retry()).build().unwrap())
+        .reconnect(reconnect().build().unwrap());
+    within("a connection", client.connect()).await.unwrap()
+}
+
+async fn call(client: &Client, tool: &'static str) -> Value {
+    let answer = within(
+        "an answer",
+        client.call_tool(CallToolRequestParams::new(tool)),
+    )
+    .await;
+    match answer.unwrap() {
+        CallToolResponse::Complete(result) => json!(result),
+        answer => panic!("{answer:?}"),
+    }
+}
+
+fn redirect(code: u16, to: &str) -> axum::response::Response {
+    let mut response = status(code);
+    let to = to.parse().unwrap();
+    response.headers_mut().insert("location", to);
+    response
+}
+
+#[tokio::test]
+async fn a_redirect_is_followed_to_the_same_server_alone() {
+    let other = Scripted::start(|_, _| None).await;
+    let elsewhere = other.url.clone();
+    let first = Scripted::start(move |_, _| Some(redirect(307, &elsewhere))).await;
+    let secret = (
+        HeaderName::from_static("x-api-key"),
+        HeaderValue::from_static("s3cret"),
+    );
+    let connector = Http::new(&*first.url).header(secret.0.clone(), secret.1);
+    let failure = Client::connect(connector).await.unwrap_err();
+    assert_eq!(failure.class(), Class::Fatal);
+    assert!(other.seen().is_empty(), "nobody else is told anything");
+
+    // A server that wants a slash at the end.
+    let moved = Scripted::start(|seen, _| {
+        let is_moved = seen.headers.get("x-moved").is_none() && seen.method() == "initialize";
+        is_moved.then(|| redirect(308, "/mcp/"))
+    });
+    let moved = moved.await;
+    let failure = Client::connect(Http::new(&*moved.url)).await;
+    // It moves on for ever: given up, and not followed for ever.
+    assert!(failure.is_err());
+    assert!(
+        moved.count("initialize") <= 6,
+        "{}",
+        moved.count("initialize")
+    );
+}
+
+#[tokio::test]
+async fn a_redirect_to_a_get_is_no_proof_that_a_call_did_not_run() {
+    let log = Log::default();
+    let server = Scripted::start(|seen, _| {
+        (seen.method() == "tools/call").then(|| redirect(303, "http://127.0.0.1:9/"))
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &log).await;
+    assert_eq!(call(&client, "book").await["isError"], true);
+    assert_eq!(server.count("tools/call"), 1);
+    assert_eq!(log.line()["delivery"], "unknown");
+}
+
+#[tokio::test]
+async fn a_503_that_says_nothing_may_come_from_a_proxy_that_lost_the_request() {
+    for (tool, calls) in [("book", 1), ("look", 2)] {
+        let log = Log::default();
+        let server = Scripted::start(|seen, before| {
+            (seen.method() == "tools/call" && before == 0).then(|| status(503))
+        });
+        let server = server.await;
+        let client = connect(Http::new(&*server.url), &log).await;
+        call(&client, tool).await;
+        assert_eq!(server.count("tools/call"), calls, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn the_body_of_a_refusal_that_never_ends_hides_no_status_and_no_wait() {
+    let log = Log::default();
+    let server = Scripted::start(|seen, _| {
+        let forever =
+            Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, Infallible>>());
+        (seen.method() == "tools/call").then(|| {
+            let mut response = status(429);
+            *response.body_mut() = forever;
+            let wait = HeaderValue::from_static("3600");
+            response.headers_mut().insert("retry-after", wait);
+            response
+        })
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &log).await;
+    let result = call(&client, "book").await;
+    assert_eq!(result["structuredContent"]["retryAfter"], 3600, "{result}");
+    assert_eq!(log.line()["class"], "rate_limited");
+}
+
+#[tokio::test]
+async fn an_id_that_comes_back_as_a_text_is_the_same_id() {
+    let server = Scripted::start(|seen, _| {
+        let id = json!(seen.message["id"].to_string());
+        (seen.method() == "tools/call")
+            .then(|| result(&id, &json!({"content": [{"type": "text", "text": "fine"}]})))
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &Log::default()).await;
+    assert_eq!(call(&client, "book").await["content"][0]["text"], "fine");
+    assert_eq!(client.handle().generation(), 1);
+}
+
+#[tokio::test]
+async fn what_is_no_answer_loses_the_call_at_once() {
+    for body in [
+        json!([]),
+        json!("fine"),
+        json!({"id": 77, "jsonrpc": "2.0", "result": {}}),
+        json!({}),
+    ] {
+        let log = Log::default();
+        let answer = body.clone();
+        let server = Scripted::start(move |seen, _| {
+            (seen.method() == "tools/call").then(|| json_body(&answer))
+        });
+        let server = server.await;
+        let client = connect(Http::new(&*server.url), &log).await;
+        let begun = Instant::now();
+        assert_eq!(call(&client, "book").await["isError"], true, "{body}");
+        assert!(begun.elapsed() < 2 * SECOND, "{body}");
+        assert_eq!(log.line()["class"], "connection", "{body}");
+        assert_eq!(log.line()["delivery"], "unknown", "{body}");
+    }
+}
+
+#[tokio::test]
+async fn the_transports_own_headers_are_sent_once_and_the_users_beside_them() {
+    let server = Scripted::start(|_, _| None).await;
+    let connector = Http::new(&*server.url)
+        .bearer("token")
+        .header(
+            HeaderName::from_static("authorization"),
+            HeaderValue::from_static("Basic x"),
+        )
+        .header(
+            HeaderName::from_static("accept"),
+            HeaderValue::from_static("text/html"),
+        )
+        .header(
+            HeaderName::from_static("x-tenant"),
+            HeaderValue::from_static("a"),
+        );
+    let client = connect(connector, &Log::default()).await;
+    call(&client, "book").await;
+    for seen in server.seen() {
+        let all = |name: &str| -> Vec<String> {
+            let values = seen.headers.get_all(name).iter();
+            values
+                .map(|value| value.to_str().unwrap().to_owned())
+                .collect()
+        };
+        assert_eq!(all("authorization"), ["Bearer token"]);
+        assert_eq!(all("accept").len(), 1);
+        assert_eq!(all("x-tenant"), ["a"]);
+    }
+}
+
+#[tokio::test]
+async fn a_dial_comes_no_earlier_than_the_server_asked() {
+    let log = Log::default();
+    let server = Scripted::start(|seen, before| match (seen.method(), before) {
+        ("tools/call", 0) => Some(status(500)),
+        ("tools/call", 1) => Some(json_body(&json!("lost"))),
+        ("initialize", 1) => {
+            let mut response = status(429);
+            let wait = HeaderValue::from_static("2");
+            response.headers_mut().insert("retry-after", wait);
+            Some(response)
+        }
+        _ => None,
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &log).await;
+    call(&client, "book").await;
+    call(&client, "book").await;
+    let begun = Instant::now();
+    assert_eq!(call(&client, "book").await["content"][0]["text"], "fine");
+    assert!(begun.elapsed() >= 2 * SECOND, "{:?}", begun.elapsed());
+    assert_eq!(server.count("initialize"), 3);
+}
+
+#[tokio::test]
+async fn a_wait_that_is_longer_than_a_call_would_wait_is_told_at_once() {
+    let server = Scripted::start(|seen, before| match (seen.method(), before) {
+        ("tools/call", 0) => Some(json_body(&json!("lost"))),
+        ("initialize", 1) => {
+            let mut response = status(429);
+            let wait = HeaderValue::from_static("3600");
+            response.headers_mut().insert("retry-after", wait);
+            Some(response)
+        }
+        _ => None,
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &Log::default()).await;
+    call(&client, "book").await;
+    let begun = Instant::now();
+    let result = call(&client, "book").await;
+    assert!(begun.elapsed() < 5 * SECOND, "{:?}", begun.elapsed());
+    assert_eq!(
+        result["structuredContent"]["code"], "rate_limited",
+        "{result}"
+    );
+    let wait = result["structuredContent"]["retryAfter"].as_u64();
+    assert!(wait.is_some_and(|wait| wait > 3500), "{result}");
+}
+
+#[tokio::test]
+async fn an_error_that_a_server_makes_while_it_starts_does_not_end_the_client() {
+    let refusals: [fn(&Value) -> axum::response::Response; 3] = [
+        |id| error(id, 500, &json!({"code": -32603, "message": "starting up"})),
+        |id| error(id, 200, &json!({"code": -32000, "message": "starting up"})),
+        |_| status(404),
+    ];
+    for refusal in refusals {
+        let server = Scripted::start(move |seen, before| match (seen.method(), before) {
+            ("tools/call", 0) => Some(json_body(&json!("lost"))),
+            ("initialize", 1) => Some(refusal(&seen.message["id"])),
+            _ => None,
+        });
+        let server = server.await;
+        let client = connect(Http::new(&*server.url), &Log::default()).await;
+        call(&client, "book").await;
+        assert_eq!(call(&client, "book").await["content"][0]["text"], "fine");
+        assert_eq!(server.count("initialize"), 3);
+    }
+}
+
+#[tokio::test]
+async fn credentials_that_are_refused_later_are_not_tried_again() {
+    let server = Scripted::start(|seen, before| match (seen.method(), before) {
+        ("tools/call", 0) => Some(json_body(&json!("lost"))),
+        ("initialize", 1..) => Some(status(401)),
+        _ => None,
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &Log::default()).await;
+    for _ in 0..4 {
+        call(&client, "book").await;
+    }
+    assert_eq!(server.count("initialize"), 2);
+}
+
+#[tokio::test]
+async fn a_resource_that_is_gone_is_not_read_out_of_a_cache() {
+    let server = Scripted::start(|seen, before| {
+        let id = &seen.message["id"];
+        (seen.method() == "resources/read").then(|| match before {
+            0 => result(
+                id,
+                &json!({"contents": [{"uri": "a://b", "text": "old"}], "ttlMs": 60_000}),
+            ),
+            _ => error(
+                id,
+                200,
+                &json!({"code": -32002, "message": "no such resource"}),
+            ),
+        })
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &Log::default()).await;
+    let read = || client.read_resource(ReadResourceRequestParams::new("a://b"));
+    read().await.unwrap();
+    assert_eq!(read().await.unwrap_err().class(), Class::NotFound);
+}
+
+#[tokio::test]
+async fn a_list_of_tools_that_never_ends_is_cut_short_and_the_client_works() {
+    let endless = Scripted::start(|seen, before| {
+        let id = &seen.message["id"];
+        let tools = json!([{"name": format!("t{before}"), "inputSchema": {"type": "object"}}]);
+        (seen.method() == "tools/list").then(|| {
+            result(
+                id,
+                &json!({"tools": tools, "nextCursor": before.to_string()}),
+            )
+        })
+    });
+    let repeated = Scripted::start(|seen, _| {
+        let id = &seen.message["id"];
+        (seen.method() == "tools/list")
+            .then(|| result(id, &json!({"tools": [], "nextCursor": "again"})))
+    });
+    let broken = Scripted::start(|seen, _| (seen.method() == "tools/list").then(|| status(500)));
+    for server in [endless.await, repeated.await, broken.await] {
+        let connector = Http::new(&*server.url).start_timeout(2 * SECOND);
+        let client = connect(connector, &Log::default()).await;
+        assert_eq!(call(&client, "book").await["content"][0]["text"], "fine");
+    }
+}
+
+/// The stream of a call that broke off, on a server that allows one at a time.
+#[tokio::test]
+async fn a_resumed_stream_may_be_silent_for_longer_than_anybody_looks() {
+    let server = Scripted::start(|seen, _| {
+        if seen.verb == "GET" {
+            seen.headers.get("last-event-id")?;
+            let late = futures_util::stream::once(async {
+                sleep(Duration::from_secs(8)).await;
+                let answer = json!({"jsonrpc": "2.0", "id": 2, "result": {"content": []}});
+                Ok::<_, Infallible>(format!("data: {answer}\n\n"))
+            });
+            return Some(events(Body::from_stream(late)));
+        }
+        (seen.method() == "tools/call").then(|| events(Body::from("id: 1\nretry: 0\ndata:\n\n")))
+    });
+    let server = server.await;
+    let log = Log::default();
+    let resilience = resilience(&log, retry()).attempt_timeout(30 * SECOND);
+    let client = Client::builder(Http::new(&*server.url)).resilience(resilience.build().unwrap());
+    let client = client.connect().await.unwrap();
+    call(&client, "book").await;
+    assert_eq!(log.line()["outcome"], "success", "{}", log.line());
+    let resumed = server
+        .seen()
+        .iter()
+        .filter(|seen| seen.headers.contains_key("last-event-id"))
+        .count();
+    assert!(
+        resumed <= 4,
+        "{resumed}: no flood, whatever the server asks for"
+    );
+}
+
+#[tokio::test]
+async fn a_server_whose_streams_end_at_once_is_not_flooded() {
+    let server =
+        Scripted::start(|seen, _| (seen.verb == "GET").then(|| events(Body::from("retry: 0\n\n"))));
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &Log::default()).await;
+    sleep(Duration::from_secs(3)).await;
+    call(&client, "book").await;
+    let opened = server
+        .seen()
+        .iter()
+        .filter(|seen| seen.verb == "GET")
+        .count();
+    assert!(opened <= 5, "{opened} streams in 3 s");
+}
+
+#[tokio::test]
+async fn a_call_that_ran_once_is_never_said_not_to_have_been_sent() {
+    let log = Log::default();
+    let server = Scripted::start(|seen, before| match (seen.method(), before) {
+        ("tools/call", 0) => Some(json_body(&json!("lost"))),
+        ("initialize", 1..) => Some(status(401)),
+        _ => None,
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &log).await;
+    call(&client, "look").await;
+    let line = log.line();
+    assert_eq!(line["attempts"], 2, "{line}");
+    assert_eq!(line["delivery"], Delivery::Unknown.as_str(), "{line}");
+}
+
+#[tokio::test]
+async fn by_default_the_connector_explains_what_takes_too_long() {
+    let begun = Instant::now();
+    let mute = mcp_resilience::rmcp::client::ChildProcess::new("sh")
+        .args(["-c", "echo waiting for a licence key >&2; sleep 60"])
+        .start_timeout(500 * MS);
+    let failure = Client::connect(mute).await.unwrap_err();
+    let chain = failure.chain().to_string();
+    assert!(chain.contains("not ready within 500ms"), "{chain}");
+    assert!(
+        chain.ends_with("its last words: waiting for a licence key"),
+        "{chain}"
+    );
+    assert!(begun.elapsed() < 5 * SECOND);
+}
+
+#[tokio::test]
+async fn what_is_no_call_goes_past_the_stack() {
+    let server = Scripted::start(|seen, before| {
+        let tools = json!([{"name": "new", "inputSchema": {"type": "object"}}]);
+        (seen.method() == "tools/list" && before == 1)
+            .then(|| result(&seen.message["id"], &json!({"tools": tools})))
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &Log::default()).await;
+    assert_eq!(client.tools().len(), 2);
+    client.refresh().await.unwrap();
+    assert_eq!(client.tools()[0].name, "new");
+    let connection = client.connection().unwrap();
+    assert!(connection.peer().peer_info().is_some());
+}
