@@ -22,7 +22,8 @@
 //! |---|---|
 //! | a server on rmcp | [`rmcp::Resilient`]: one line |
 //! | a tower service of tool calls | [`ResilienceLayer`], or its layers by [`ServiceBuilder`](tower::ServiceBuilder) |
-//! | a connector to a server | [`ResilienceLayer::connect`] |
+//! | a server of others, to be called | `rmcp::client::Client` (feature `rmcp-client`) |
+//! | a connector of your own | [`ResilienceLayer::connect`] |
 //! | a tool that has to say how it failed | [`Failure`] |
 //! | a process that must not limp on | [`fatal::startup`], [`fatal::Fatal`] |
 //!
@@ -39,7 +40,7 @@
 //! | [`fatal`] | what ends the process |
 //! | [`call_log`] | what an operator reads |
 //! | [`preset`] | all of it, in order |
-//! | `rmcp` | the adapter for rmcp (feature `rmcp`, on by default) |
+//! | `rmcp` | the adapter for servers on rmcp (feature `rmcp`, on by default), and its clients (feature `rmcp-client`) |
 //!
 //! Every layer takes a service with any error that tower takes and gives [`Failure`]; so they
 //! compose in any order, and with any other layer. The recommended order, and why, is on the page
@@ -71,6 +72,6 @@ pub use self::{
     preset::ResilienceLayer,
 };
 
-#[cfg(all(doctest, feature = "rmcp"))]
+#[cfg(all(doctest, feature = "rmcp", feature = "rmcp-client"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -5,6 +5,9 @@ use std::{
     time::Duration,
 };
 
+/// A call that takes longer is told by itself.
+const SLOW: Duration = Duration::from_secs(5);
+
 /// What became of one call.
 #[derive(Clone, Default)]
 pub(crate) struct Answer {
@@ -95,6 +98,15 @@ impl Figures {
         ];
         for (name, figure) in figures {
             say(&format!("{name:24} {figure}"));
+        }
+        for slow in self.answers.iter().filter(|answer| answer.took > SLOW) {
+            let Answer {
+                key, took, failure, ..
+            } = slow;
+            say(&format!(
+                "slow: {key} took {took:.1?}, ran {} time(s), {failure:?}",
+                ran(slow)
+            ));
         }
         let checks = [
             ("every call was answered", times.len() == self.options.calls),
