@@ -1,13 +1,11 @@
 //! What every dial does once there is a transport.
 
-use super::{Catalog, Connection, census::Census, connection::Inner, errors};
+use super::{Connection, connection::Inner, errors, settings::Settings};
 use crate::failure::{Delivery, Failure};
 use ::rmcp::{
     ClientHandler, Peer, RoleClient,
     model::{PaginatedRequestParams, ProtocolVersion, Tool},
-    service::{
-        ClientCacheConfig, ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError,
-    },
+    service::{ClientCacheConfig, ClientServiceExt, RunningService, ServiceError},
     transport::IntoTransport,
 };
 use std::{error::Error, time::Duration};
@@ -15,43 +13,6 @@ use tokio::time;
 
 /// How many tools are remembered.
 const TOOLS: usize = 10_000;
-
-/// The settings that all connectors have.
-#[derive(Clone, Debug)]
-pub(super) struct Settings<H> {
-    pub(super) handler: H,
-    pub(super) lifecycle: ClientLifecycleMode,
-    pub(super) start_timeout: Duration,
-    pub(super) call_timeout: Duration,
-    pub(super) catalog: Catalog,
-    pub(super) census: Census,
-}
-
-impl Default for Settings<()> {
-    fn default() -> Self {
-        Self {
-            handler: (),
-            lifecycle: ClientLifecycleMode::Initialize,
-            start_timeout: Duration::from_secs(10),
-            call_timeout: Duration::from_secs(60),
-            catalog: Catalog::new(),
-            census: Census::new(),
-        }
-    }
-}
-
-impl<H> Settings<H> {
-    pub(super) fn with_handler<N>(self, handler: N) -> Settings<N> {
-        Settings {
-            handler,
-            lifecycle: self.lifecycle,
-            start_timeout: self.start_timeout,
-            call_timeout: self.call_timeout,
-            catalog: self.catalog,
-            census: self.census,
-        }
-    }
-}
 
 /// Shakes hands, and reads the list of tools.
 pub(super) async fn dial<H, T, E, A>(settings: Settings<H>, transport: T) -> Result<Inner, Failure>

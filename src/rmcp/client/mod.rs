@@ -78,6 +78,7 @@ mod dial;
 mod errors;
 #[cfg(feature = "rmcp-client-http")]
 mod http;
+mod settings;
 
 #[cfg(feature = "rmcp-client-http")]
 pub use self::http::{Http, HttpError, HttpRefusal};

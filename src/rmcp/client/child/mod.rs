@@ -8,13 +8,12 @@ mod supervisor;
 pub(super) use self::supervisor::Child;
 
 use super::{
-    Catalog, Connection,
-    census::Census,
-    connector::Sealed,
-    dial::{Settings, dial},
+    Connection,
+    dial::dial,
+    settings::{Settings, settings_of},
 };
 use crate::failure::{Class, Delivery, Failure};
-use ::rmcp::{ClientHandler, service::ClientLifecycleMode, transport::async_rw::AsyncRwTransport};
+use ::rmcp::{ClientHandler, transport::async_rw::AsyncRwTransport};
 use std::{
     ffi::{OsStr, OsString},
     fmt, io,
@@ -22,7 +21,6 @@ use std::{
     pin::Pin,
     process::Stdio,
     task::{Context, Poll},
-    time::Duration,
 };
 use tokio::process::Command;
 use tower::Service;
@@ -122,29 +120,6 @@ impl<H> ChildProcess<H> {
         self
     }
 
-    /// The longest that it may take to be ready. A first run by a package runner may have to
-    /// download the server. A [dial timeout](crate::reconnect::ReconnectBuilder::dial_timeout)
-    /// around it must be longer.
-    #[must_use]
-    pub fn start_timeout(mut self, limit: Duration) -> Self {
-        self.settings.start_timeout = limit;
-        self
-    }
-
-    /// The longest that one call may take; an attempt timeout further out may be shorter.
-    #[must_use]
-    pub fn call_timeout(mut self, limit: Duration) -> Self {
-        self.settings.call_timeout = limit;
-        self
-    }
-
-    /// How the two sides come to terms.
-    #[must_use]
-    pub fn lifecycle(mut self, mode: ClientLifecycleMode) -> Self {
-        self.settings.lifecycle = mode;
-        self
-    }
-
     /// Who answers the server's own requests; each connection gets a clone.
     #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> ChildProcess<N> {
@@ -155,12 +130,6 @@ impl<H> ChildProcess<H> {
             directory: self.directory,
             settings: self.settings.with_handler(handler),
         }
-    }
-
-    /// What is known of the server's tools.
-    #[must_use]
-    pub fn catalog(&self) -> Catalog {
-        self.settings.catalog.clone()
     }
 
     fn command(&self) -> Command {
@@ -228,19 +197,7 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
     }
 }
 
-impl<H: ClientHandler + Clone> Sealed for ChildProcess<H> {
-    fn catalog(&self) -> Catalog {
-        self.catalog()
-    }
-
-    fn census(&self) -> Census {
-        self.settings.census.clone()
-    }
-
-    fn start_timeout(&self) -> Duration {
-        self.settings.start_timeout
-    }
-}
+settings_of!(ChildProcess);
 
 /// Without the environment, which holds secrets, as arguments may.
 impl<H> fmt::Debug for ChildProcess<H> {

@@ -13,16 +13,14 @@ pub(super) use self::reported::classify;
 
 use self::backend::Backend;
 use super::{
-    Catalog, Connection,
-    census::Census,
-    connector::Sealed,
-    dial::{Settings, dial},
+    Connection,
+    dial::dial,
+    settings::{Settings, settings_of},
 };
 use crate::failure::{Delivery, Failure};
 use ::http::{HeaderName, HeaderValue};
 use ::rmcp::{
     ClientHandler,
-    service::ClientLifecycleMode,
     transport::{
         StreamableHttpClientTransport, common::client_side_sse::ExponentialBackoff,
         streamable_http_client::StreamableHttpClientTransportConfig,
@@ -126,28 +124,6 @@ impl<H> Http<H> {
         self
     }
 
-    /// The longest that the handshake and the list of tools may take. A
-    /// [dial timeout](crate::reconnect::ReconnectBuilder::dial_timeout) around it must be longer.
-    #[must_use]
-    pub fn start_timeout(mut self, limit: Duration) -> Self {
-        self.settings.start_timeout = limit;
-        self
-    }
-
-    /// The longest that one call may take; an attempt timeout further out may be shorter.
-    #[must_use]
-    pub fn call_timeout(mut self, limit: Duration) -> Self {
-        self.settings.call_timeout = limit;
-        self
-    }
-
-    /// How the two sides come to terms.
-    #[must_use]
-    pub fn lifecycle(mut self, mode: ClientLifecycleMode) -> Self {
-        self.settings.lifecycle = mode;
-        self
-    }
-
     /// Who answers the server's own requests; each connection gets a clone.
     #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> Http<N> {
@@ -158,12 +134,6 @@ impl<H> Http<H> {
             headers: self.headers,
             settings: self.settings.with_handler(handler),
         }
-    }
-
-    /// What is known of the server's tools.
-    #[must_use]
-    pub fn catalog(&self) -> Catalog {
-        self.settings.catalog.clone()
     }
 
     fn transport(&self) -> Result<StreamableHttpClientTransport<Backend>, Failure> {
@@ -237,19 +207,7 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
     }
 }
 
-impl<H: ClientHandler + Clone> Sealed for Http<H> {
-    fn catalog(&self) -> Catalog {
-        self.catalog()
-    }
-
-    fn census(&self) -> Census {
-        self.settings.census.clone()
-    }
-
-    fn start_timeout(&self) -> Duration {
-        self.settings.start_timeout
-    }
-}
+settings_of!(Http);
 
 /// Without token, headers and most of the URL, which may hold secrets.
 impl<H> fmt::Debug for Http<H> {
