@@ -27,7 +27,7 @@ fn name(error: BoxError, rules: &Rules) -> Failure {
         return failure.because(error);
     }
     let error = match error.downcast::<RpcError>() {
-        Ok(rpc_error) => return rpc::classify(*rpc_error),
+        Ok(rpc_error) => return rpc::classify(*rpc_error, rules.lookup()),
         Err(error) => error,
     };
     // Whichever is further out knows more: a failure may have been made of a JSON-RPC error.
@@ -37,11 +37,16 @@ fn name(error: BoxError, rules: &Rules) -> Failure {
         .and_then(|cause| cause.downcast_ref::<RpcError>())
         .cloned();
     let Some(rpc_error) = named else {
-        return Failure::from(error);
+        let is_bare = error.is::<Failure>();
+        let failure = Failure::from(error);
+        return match rules.words() {
+            Some(_) if is_bare => rpc::read_again(failure, rules.lookup()),
+            _ => failure,
+        };
     };
     // Somebody wrapped it: whether it was this call that was refused, or one of the tool's own
     // after half its work, does not show.
-    let failure = rpc::classify(rpc_error).because(error);
+    let failure = rpc::classify(rpc_error, rules.lookup()).because(error);
     if failure.delivery().did_not_run() {
         failure.with_delivery(Delivery::Unknown)
     } else {

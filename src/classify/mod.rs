@@ -104,6 +104,7 @@ mod error;
 mod future;
 mod hush;
 mod layer;
+mod lookup;
 mod places;
 mod result;
 pub mod retry_after;
@@ -112,8 +113,11 @@ mod rules;
 mod service;
 mod status;
 mod texts;
+mod vocabulary;
+mod words;
 
 pub(crate) use self::catch_panic::catch_panic;
 pub use self::{
     future::ResponseFuture, hush::hush_panics, layer::ClassifyLayer, service::Classify,
+    words::Words,
 };
