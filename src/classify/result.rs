@@ -26,7 +26,10 @@ pub(super) fn classify<R: ToolResult>(mut result: R, rules: &Rules) -> Result<R,
 
 fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
     let envelope = envelope(result, lookup);
-    let text = result.texts().map(str::trim).find(|text| !text.is_empty());
+    let text = result
+        .texts()
+        .map(|text| first(text, SCAN_LIMIT).trim())
+        .find(|text| !text.is_empty());
     let (class, delivery) = match envelope.class() {
         Some(named) => named,
         None => text

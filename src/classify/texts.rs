@@ -4,7 +4,11 @@ use super::{
     lookup::{Lookup, Named},
     vocabulary as known,
 };
-use crate::failure::{Class, Delivery};
+use crate::failure::{Class, Delivery, first};
+
+/// However long a text is, no more of it is searched for the end of a name, or of a number.
+const LONGEST_NAME: usize = 256;
+const LONGEST_NUMBER: usize = 24;
 
 /// What a flagged result's text says of the call, if an SDK wrote it, or the user knows it.
 pub(super) fn class(text: &str, lookup: Lookup<'_>) -> Option<Named> {
@@ -76,11 +80,12 @@ fn headline(text: &str) -> Option<&str> {
         let rest = text.strip_prefix(before)?;
         if after.is_empty() {
             // The name has no end of its own.
-            let end = rest.find(": ").unwrap_or(rest.len());
-            let (name, message) = rest.split_at(end);
+            let end = first(rest, LONGEST_NAME).find(": ");
+            let (name, message) = rest.split_at(end.unwrap_or(rest.len()));
             return Some(if is_name(name) { message } else { rest });
         }
-        let (name, message) = rest.split_once(after)?;
+        let end = first(rest, LONGEST_NAME).find(after)?;
+        let (name, message) = (&rest[..end], &rest[end + after.len()..]);
         is_name(name).then_some(message)
     })
 }
@@ -98,8 +103,10 @@ fn of_message(rest: &str) -> Class {
 
 /// Pydantic: `1 validation error for get_authorArguments`.
 fn is_pydantic(text: &str) -> bool {
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    rest.len() < text.len()
+    let digits = text.bytes().take(LONGEST_NUMBER);
+    let digits = digits.take_while(u8::is_ascii_digit).count();
+    let rest = &text[digits..];
+    digits > 0
         && (rest.starts_with(" validation error for ")
             || rest.starts_with(" validation errors for "))
 }
@@ -108,15 +115,15 @@ fn is_pydantic(text: &str) -> bool {
 fn number_in_front(text: &str) -> (Option<i64>, &str) {
     let split = || {
         let rest = text.strip_prefix("MCP error ")?;
-        let (number, rest) = rest.split_once(": ")?;
-        Some((Some(number.parse().ok()?), rest))
+        let end = first(rest, LONGEST_NUMBER).find(": ")?;
+        Some((Some(rest[..end].parse().ok()?), &rest[end + 2..]))
     };
     split().unwrap_or((None, text))
 }
 
 /// A tool's name has no blanks; whatever has is prose.
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && !text.contains(char::is_whitespace)
+    !text.is_empty() && text.len() <= LONGEST_NAME && !text.contains(char::is_whitespace)
 }
 
 /// Arguments and names are checked before a tool runs, output after.
