@@ -4,7 +4,7 @@ use mcp_resilience::{
     Class, Delivery, Failure,
     failure::{Code, Stopped},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, SystemTime};
 
@@ -35,11 +35,20 @@ pub(crate) enum Input {
     /// The result of `tools/call`.
     Result(Value),
     /// A JSON-RPC error.
-    Error(Value),
+    Error(RpcInput),
     /// The answer to the POST of `tools/call`.
     Http(HttpAnswer),
     /// An error of Rust: see `typed.rs`.
     Typed(String),
+}
+
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RpcInput {
+    pub(crate) code: i32,
+    pub(crate) message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) data: Option<Value>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -16,6 +16,7 @@ use mcp_resilience::{
 };
 use rmcp::model::CallToolRequestParams;
 use serde_json::{Map, Value, json};
+use std::fmt::Write;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -23,15 +24,15 @@ use tokio::{
 use tower::{ServiceBuilder, ServiceExt};
 
 pub(crate) async fn check(case: &Case) -> Vec<Result<(), String>> {
-    let ok = |key: &str, value: &Value| HttpAnswer {
+    let ok = |key: &str, value: Value| HttpAnswer {
         status: 200,
         headers: Map::new(),
         body: json!({"jsonrpc": "2.0", "id": "@id", key: value}),
         session: false,
     };
     let answer = match &case.input {
-        Input::Result(result) => ok("result", result),
-        Input::Error(error) => ok("error", error),
+        Input::Result(result) => ok("result", result.clone()),
+        Input::Error(error) => ok("error", json!(error)),
         Input::Http(answer) => answer.clone(),
         Input::Typed(_) => return Vec::new(),
     };
@@ -101,7 +102,7 @@ async fn serve(mut socket: TcpStream, answer: &HttpAnswer) {
                 Value::String(text) => text,
                 json => json.to_string(),
             };
-            return write(&mut socket, answer.status, &headers, &body).await;
+            return send(&mut socket, answer.status, &headers, &body).await;
         }
         ("POST", _) => {
             status = 202;
@@ -115,7 +116,7 @@ async fn serve(mut socket: TcpStream, answer: &HttpAnswer) {
     };
     let body = json!({"jsonrpc": "2.0", "id": message["id"], "result": body}).to_string();
     let body = if status == 200 { &body } else { "" };
-    write(&mut socket, status, &headers, body).await;
+    send(&mut socket, status, &headers, body).await;
 }
 
 /// The method of a request, and its body.
@@ -147,15 +148,15 @@ async fn read(socket: &mut TcpStream) -> Option<(String, Value)> {
     }
 }
 
-async fn write(socket: &mut TcpStream, status: u16, headers: &Map<String, Value>, body: &str) {
+async fn send(socket: &mut TcpStream, status: u16, headers: &Map<String, Value>, body: &str) {
     let mut head = format!("HTTP/1.1 {status} Seen\r\nConnection: close\r\n");
     if !headers.contains_key("Content-Type") {
         head.push_str("Content-Type: application/json\r\n");
     }
     for (name, value) in headers {
-        head.push_str(&format!("{name}: {}\r\n", value.as_str().unwrap()));
+        write!(head, "{name}: {}\r\n", value.as_str().unwrap()).unwrap();
     }
-    head.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+    write!(head, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
     // Who asked may be gone.
     let _ = socket.write_all(head.as_bytes()).await;
     let _ = socket.shutdown().await;

@@ -110,9 +110,9 @@ fn a_file_that_says_too_much_or_too_little_is_refused() {
         (r#""outcome": "failure""#, r#""outcome": "success""#),
     ];
     for (old, new) in changes {
-        let changed = whole.replacen(old, new, 1);
-        assert_ne!(changed, whole, "{old}");
-        assert!(Case::parse(&changed).is_err(), "{old} -> {new}");
+        let other = whole.replacen(old, new, 1);
+        assert_ne!(other, whole, "{old}");
+        assert!(Case::parse(&other).is_err(), "{old} -> {new}");
     }
     let start = whole.find("\"expect\"").unwrap();
     let without = format!("{}}}", whole[..start].trim_end().trim_end_matches(','));

@@ -1,7 +1,7 @@
 //! The same read by rmcp's own types: what these lose is lost to a server or client on rmcp.
 
 use crate::{
-    case::{Case, Expected},
+    case::{Case, Expected, RpcInput},
     stack,
 };
 use mcp_resilience::{call::ToolResult, failure::RpcError};
@@ -9,7 +9,7 @@ use rmcp::{
     ErrorData,
     model::{CallToolResponse, CallToolResult, ServerResult},
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(crate) async fn result(case: &Case, result: &Value) -> Vec<Result<(), String>> {
     let expected = case.by_rmcp.as_ref().unwrap_or(&case.expect);
@@ -48,9 +48,9 @@ fn interim(expected: &Expected, response: &CallToolResponse) -> Result<(), Strin
         .ok_or_else(|| format!("{response:?}"))
 }
 
-pub(crate) async fn error(case: &Case, error: &Value) -> Vec<Result<(), String>> {
+pub(crate) async fn error(case: &Case, error: &RpcInput) -> Vec<Result<(), String>> {
     let expected = case.by_rmcp.as_ref().unwrap_or(&case.expect);
-    let error: ErrorData = serde_json::from_value(error.clone()).unwrap();
+    let error: ErrorData = serde_json::from_value(json!(error)).unwrap();
     let error = RpcError::new(error.code.0, error.message, error.data);
     stack::check::<CallToolResult>(case, expected, move || Err(error.clone().into())).await
 }

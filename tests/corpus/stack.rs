@@ -2,7 +2,7 @@
 
 use crate::{
     answer::{Answer, Call, calls},
-    case::{Case, Expected, repeated},
+    case::{Case, Expected, RpcInput, repeated},
 };
 use mcp_resilience::{
     Failure,
@@ -22,10 +22,8 @@ pub(crate) async fn result(case: &Case, result: &Value) -> Vec<Result<(), String
     check(case, &case.expect, move || Ok(answer.clone())).await
 }
 
-pub(crate) async fn error(case: &Case, error: &Value) -> Vec<Result<(), String>> {
-    let code = i32::try_from(error["code"].as_i64().unwrap()).unwrap();
-    let message = error["message"].as_str().unwrap();
-    let error = RpcError::new(code, message, error.get("data").cloned());
+pub(crate) async fn error(case: &Case, error: &RpcInput) -> Vec<Result<(), String>> {
+    let error = RpcError::new(error.code, error.message.clone(), error.data.clone());
     check::<Answer>(case, &case.expect, move || Err(error.clone().into())).await
 }
 

@@ -66,10 +66,12 @@ const CALLS: usize = 4096;
 /// | 404 with a session, without such words | `SessionLost` | unknown |
 /// | 401, 403 | `Unauthorized`, `Forbidden` | refused |
 /// | 408 | `Timeout` | refused |
-/// | 429, 503 | `RateLimited`, `Unavailable`, with the wait of `Retry-After` | refused |
+/// | 429, 503 | `RateLimited`, `Unavailable`, or what a code in the body says | refused |
 /// | any other with a JSON-RPC error | what the error means | |
 /// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | refused |
 /// | any other 5xx | `Upstream` | unknown |
+///
+/// The wait is the longest of `Retry-After` and what the body asks for; the body may be any JSON.
 ///
 /// An answer that belongs to another request, or is no JSON, loses the call: `Connection`, unknown.
 #[derive(Clone)]
