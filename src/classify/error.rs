@@ -24,7 +24,7 @@ fn name(error: BoxError, rules: &Rules) -> Failure {
         .take_while(has_no_name)
         .find_map(|cause| rules.on_error(cause));
     if let Some(failure) = by_rule {
-        return failure.because(error);
+        return read_again(failure, rules).because(error);
     }
     let error = match error.downcast::<RpcError>() {
         Ok(rpc_error) => return rpc::classify(*rpc_error, rules.lookup()),
@@ -39,9 +39,10 @@ fn name(error: BoxError, rules: &Rules) -> Failure {
     let Some(rpc_error) = named else {
         let is_bare = error.is::<Failure>();
         let failure = Failure::from(error);
-        return match rules.words() {
-            Some(_) if is_bare => rpc::read_again(failure, rules.lookup()),
-            _ => failure,
+        return if is_bare {
+            read_again(failure, rules)
+        } else {
+            failure
         };
     };
     // Somebody wrapped it: whether it was this call that was refused, or one of the tool's own
@@ -51,5 +52,13 @@ fn name(error: BoxError, rules: &Rules) -> Failure {
         failure.with_delivery(Delivery::Unknown)
     } else {
         failure
+    }
+}
+
+/// Whoever made the failure of a JSON-RPC error did not know the user's words.
+fn read_again(failure: Failure, rules: &Rules) -> Failure {
+    match rules.words() {
+        Some(_) => rpc::read_again(failure, rules.lookup()),
+        None => failure,
     }
 }

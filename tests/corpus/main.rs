@@ -71,7 +71,8 @@ async fn check(case: &Case) -> Vec<String> {
         Input::Result(result) => compare("as JSON", stack::result(case, result).await),
         Input::Error(error) => compare("as JSON", stack::error(case, error).await),
         Input::Typed(name) => compare("as it is", typed::check(case, name).await),
-        Input::Http(_) => {}
+        Input::Http(answer) if (200..600).contains(&answer.status) => {}
+        Input::Http(answer) => wrong.push(format!("{} is no status", answer.status)),
     }
     #[cfg(feature = "rmcp")]
     match &case.input {

@@ -9,6 +9,11 @@ use mcp_resilience::{
 };
 use serde_json::{Value, json};
 
+/// A client's own error, of which a rule knows what is in it.
+#[derive(Debug, thiserror::Error)]
+#[error("the call failed")]
+struct Theirs(RpcError);
+
 fn words() -> Words {
     Words::new()
         .code("E_BUSY", Class::AtCapacity)
@@ -25,7 +30,9 @@ fn words() -> Words {
 }
 
 async fn failure_of(words: Words, thrown: Result<Answer, BoxError>) -> Failure {
-    let layer = ClassifyLayer::new().words(words);
+    let layer = ClassifyLayer::new()
+        .words(words)
+        .rule(|theirs: &Theirs| Some(ClassifyLayer::new().name(theirs.0.clone())));
     classified_by(layer, thrown).await.unwrap_err()
 }
 
@@ -114,6 +121,7 @@ async fn words_name_a_json_rpc_error_also_inside_a_failure_that_has_a_name() {
     type Made = fn(RpcError) -> BoxError;
     let bare: Made = BoxError::from;
     let made: Made = |error| ClassifyLayer::new().name(error).into();
+    let by_rule: Made = |error| Theirs(error).into();
     #[rustfmt::skip]
     let cases = [
         (-32000, "x", json!({"code": "E_QUOTA", "cooldown": 4}), Class::RateLimited, Refused, seconds(4), Code::from("E_QUOTA")),
@@ -124,7 +132,7 @@ async fn words_name_a_json_rpc_error_also_inside_a_failure_that_has_a_name() {
         (-32601, "x", Value::Null, Class::Protocol, Refused, None, Code::from(-32601)),
     ];
     for (number, message, data, class, delivery, wait, code) in cases {
-        for how in [bare, made] {
+        for how in [bare, made, by_rule] {
             let data = Some(data.clone()).filter(|data| !data.is_null());
             let error = RpcError::new(number, message, data);
             let failure = failure_of(words(), Err(how(error.clone()))).await;
