@@ -72,7 +72,7 @@ async fn check(case: &Case) -> Vec<String> {
         Input::Error(error) => compare("as JSON", stack::error(case, error).await),
         Input::Typed(name) => compare("as it is", typed::check(case, name).await),
         Input::Http(answer) if (200..600).contains(&answer.status) => {}
-        Input::Http(answer) => wrong.push(format!("{} is no status", answer.status)),
+        Input::Http(_) => compare("the file", vec![Err("it has no status".to_owned())]),
     }
     #[cfg(feature = "rmcp")]
     match &case.input {
