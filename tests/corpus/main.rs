@@ -1,6 +1,9 @@
 //! What servers and SDKs were seen to answer to a call that failed, and what the stack makes of it.
 //!
-//! One JSON file for each shape. To add one, copy a file that is like it; see `case.rs` for the keys.
+//! One JSON file for each shape. Where a shape is known from a description alone, the messages in it
+//! are made up; and some are no server's own, but show where a rule ends.
+//!
+//! For a new one, copy a file that is like it; see `case.rs` for the keys.
 //! Each is read as it stands in JSON, by rmcp's own types (feature `rmcp`), and from a server over
 //! HTTP (feature `rmcp-client-http`, which alone reads those that are an HTTP answer).
 #![allow(
