@@ -1,8 +1,9 @@
 //! The envelope: an object in which a server says what went wrong.
 
 use super::{
-    places::{is_one_of, of_hints, of_the_call},
-    retry_after, status,
+    lookup::{Lookup, Named, is_one_of},
+    places::{Place, of_hints, of_the_call},
+    retry_after, status, vocabulary as known,
 };
 use crate::failure::{Class, Code, Delivery, Failure, MESSAGE_LIMIT, first};
 use serde_json::{Map, Value};
@@ -10,18 +11,10 @@ use std::time::Duration;
 
 type Object = Map<String, Value>;
 
-const CODE: &[&str] = &["code", "errorcode", "errortype"];
-// Also the kind of anything else, so that it counts only with a word that is known.
-const TYPE: &[&str] = &["type"];
-const MESSAGE: &[&str] = &["message", "error", "detail"];
-const STATUS: &[&str] = &["status", "statuscode", "httpstatus"];
-const RETRYABLE: &[&str] = &["retryable", "isretryable"];
-
 /// What an envelope says. Each part is the first found, outermost first; the wait is the longest.
 #[derive(Debug, Default)]
 pub(super) struct Envelope {
-    class: Option<Class>,
-    delivery: Option<Delivery>,
+    named: Option<Named>,
     code: Option<Code>,
     message: Option<String>,
     status: Option<u16>,
@@ -31,22 +24,31 @@ pub(super) struct Envelope {
 
 impl Envelope {
     /// Reads any JSON value; one that is no envelope says nothing.
-    pub(super) fn read(value: &Value) -> Self {
+    pub(super) fn read(value: &Value, lookup: Lookup<'_>) -> Self {
         let mut envelope = Self::default();
         if let Value::Object(object) = value {
-            for place in of_the_call(object) {
-                envelope.read_place(place);
+            let places = of_the_call(object, lookup);
+            let mut is_status_of_the_call = false;
+            for place in &places {
+                let had_status = envelope.status.is_some();
+                envelope.read_place(place, lookup);
+                if !had_status {
+                    is_status_of_the_call = place.is_the_call;
+                }
             }
-            envelope.add_hints_of(object);
-            envelope.class = envelope.class.or_else(|| envelope.class_of_status(object));
+            envelope.add_cautions_of(object, lookup);
+            if envelope.named.is_none() {
+                let class = envelope.class_of_status(&places);
+                envelope.named =
+                    class.map(|class| (class, delivery(class.delivery(), is_status_of_the_call)));
+            }
         }
         envelope
     }
 
     /// The class that it names, and how far the call got by that.
-    pub(super) fn class(&self) -> Option<(Class, Delivery)> {
-        let class = self.class?;
-        Some((class, self.delivery.unwrap_or(class.delivery())))
+    pub(super) fn class(&self) -> Option<Named> {
+        self.named
     }
 
     pub(super) fn retryable(&self) -> Option<bool> {
@@ -64,21 +66,29 @@ impl Envelope {
             || self.retry_after.is_some()
     }
 
-    /// Takes from an object the wait, and whether a repeat is fine, and nothing else.
-    pub(super) fn add_hints_of(&mut self, object: &Object) {
-        for place in of_hints(object) {
-            for (key, value) in place {
-                if is_one_of(RETRYABLE, key)
-                    && let Some(retryable) = value.as_bool()
-                {
-                    self.say_retryable(retryable);
-                }
-                self.retry_after = self.retry_after.max(retry_after::member(key, value));
+    /// Takes from an object, wherever in it they stand, the wait, and that a repeat is not fine.
+    fn add_cautions_of(&mut self, object: &Object, lookup: Lookup<'_>) {
+        for (key, value) in of_hints(object).flatten() {
+            if says_no(key, value) {
+                self.say_retryable(false);
             }
+            self.retry_after = self
+                .retry_after
+                .max(retry_after::member(key, value, lookup));
         }
     }
 
-    /// The same from another envelope.
+    /// The same from what a server says beside the answer, and that a repeat is fine.
+    pub(super) fn add_hints_of(&mut self, object: &Object, lookup: Lookup<'_>) {
+        for (key, value) in of_hints(object).flatten() {
+            if says_yes(key, value) {
+                self.say_retryable(true);
+            }
+        }
+        self.add_cautions_of(object, lookup);
+    }
+
+    /// Takes the same from another envelope.
     pub(super) fn add_hints(&mut self, other: &Self) {
         self.retry_after = self.retry_after.max(other.retry_after);
         if let Some(retryable) = other.retryable {
@@ -87,10 +97,11 @@ impl Envelope {
     }
 
     /// A failure of this class with all that the envelope says.
-    pub(super) fn into_failure(self, class: Class) -> Failure {
+    pub(super) fn into_failure(self, class: Class, lookup: Lookup<'_>) -> Failure {
         // The one code that lets a tool run again that ran, by the word of who documented it.
         let is_documented = class == Class::Upstream
-            && matches!(&self.code, Some(Code::Text(code)) if Class::from_documented_code(code) == Some(class));
+            && self.named == Some((class, Delivery::Executed))
+            && matches!(&self.code, Some(Code::Text(code)) if lookup.is_documented(code, class));
         let retryable = self.retryable.or(is_documented.then_some(true));
         let mut failure = Failure::new(class, self.message.unwrap_or_default())
             .with_retry_after(self.retry_after)
@@ -109,53 +120,63 @@ impl Envelope {
         self.retryable = Some(retryable && self.retryable.unwrap_or(true));
     }
 
-    fn read_place(&mut self, place: &Object) {
-        for (key, value) in place {
+    fn read_place(&mut self, place: &Place<'_>, lookup: Lookup<'_>) {
+        for (key, value) in place.object {
             let is_known = || {
-                value
-                    .as_str()
-                    .is_some_and(|text| Class::from_code(text).is_some())
+                let word = value.as_str();
+                word.is_some_and(|word| lookup.word(word).is_some())
             };
-            if is_one_of(CODE, key) || (is_one_of(TYPE, key) && is_known()) {
-                self.read_code(value);
+            if lookup.is_code_field(key) || (is_one_of(known::MAYBE_CODE, key) && is_known()) {
+                self.read_code(value, place.is_the_call, lookup);
             }
-            if self.message.is_none() && is_one_of(MESSAGE, key) {
+            if self.message.is_none() && is_one_of(known::MESSAGE, key) {
                 self.message = value
                     .as_str()
                     .filter(|text| !text.trim().is_empty())
                     .map(cut);
             }
-            if self.status.is_none() && is_one_of(STATUS, key) {
+            if self.status.is_none() && is_one_of(known::STATUS, key) {
                 self.status = http_status(value);
+            }
+            // A part of what was done may be repeatable, where the whole is not.
+            if place.is_the_call && says_yes(key, value) {
+                self.say_retryable(true);
             }
         }
     }
 
     /// The outermost word that is known is the code, and gives the class; else the outermost word, and
     /// a number only where there is no word.
-    fn read_code(&mut self, value: &Value) {
+    fn read_code(&mut self, value: &Value, is_the_call: bool, lookup: Lookup<'_>) {
         match value {
             Value::String(text) if !text.trim().is_empty() => {
-                let known = Class::from_code(text).filter(|_| self.class.is_none());
-                if let Some(class) = known {
-                    self.class = Some(class);
-                    self.delivery = Some(Class::delivery_of_code(text));
+                let named = lookup.word(text).filter(|_| self.named.is_none());
+                if let Some((class, reached)) = named {
+                    self.named = Some((class, delivery(reached, is_the_call)));
                 }
-                if known.is_some() || !matches!(self.code, Some(Code::Text(_))) {
+                if named.is_some() || !matches!(self.code, Some(Code::Text(_))) {
                     self.code = Some(Code::from(cut(text)));
                 }
             }
-            Value::Number(number) if self.code.is_none() => {
-                self.code = number.as_i64().map(Code::from);
+            Value::Number(number) => {
+                let number = number.as_i64();
+                if self.code.is_none() {
+                    self.code = number.map(Code::from);
+                }
+                if self.named.is_none() {
+                    let named = number.and_then(|number| lookup.own_number(number));
+                    self.named =
+                        named.map(|(class, reached)| (class, delivery(reached, is_the_call)));
+                }
             }
             _ => {}
         }
     }
 
-    fn class_of_status(&self, object: &Object) -> Option<Class> {
+    fn class_of_status(&self, places: &[Place<'_>]) -> Option<Class> {
         let tells_limits = || {
-            of_the_call(object).any(|place| {
-                let has = |key| place.get(key).is_some_and(Value::is_object);
+            places.iter().any(|place| {
+                let has = |key| place.object.get(key).is_some_and(Value::is_object);
                 has("current") && has("limits")
             })
         };
@@ -164,6 +185,28 @@ impl Envelope {
             status => status::class(status),
         }
     }
+}
+
+/// How far the call got by a word: what a part of it says does not tell of the whole.
+fn delivery(said: Delivery, is_the_call: bool) -> Delivery {
+    if is_the_call { said } else { Delivery::Unknown }
+}
+
+fn says_yes(key: &str, value: &Value) -> bool {
+    is_one_of(known::RETRYABLE, key) && *value == Value::Bool(true)
+}
+
+/// Also in a text, or in a word of the server's own: who says no is heard however it is said.
+fn says_no(key: &str, value: &Value) -> bool {
+    let is_word = |word: &str| {
+        let text = value.as_str();
+        text.is_some_and(|text| text.trim().eq_ignore_ascii_case(word))
+    };
+    if is_one_of(known::RETRYABLE, key) {
+        return *value == Value::Bool(false) || is_word("false");
+    }
+    let mut finals = known::FINAL.iter();
+    finals.any(|(field, words)| is_one_of(&[*field], key) && words.iter().any(|word| is_word(word)))
 }
 
 fn http_status(value: &Value) -> Option<u16> {

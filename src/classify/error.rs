@@ -24,10 +24,10 @@ fn name(error: BoxError, rules: &Rules) -> Failure {
         .take_while(has_no_name)
         .find_map(|cause| rules.on_error(cause));
     if let Some(failure) = by_rule {
-        return failure.because(error);
+        return read_again(failure, rules).because(error);
     }
     let error = match error.downcast::<RpcError>() {
-        Ok(rpc_error) => return rpc::classify(*rpc_error),
+        Ok(rpc_error) => return rpc::classify(*rpc_error, rules.lookup()),
         Err(error) => error,
     };
     // Whichever is further out knows more: a failure may have been made of a JSON-RPC error.
@@ -37,14 +37,28 @@ fn name(error: BoxError, rules: &Rules) -> Failure {
         .and_then(|cause| cause.downcast_ref::<RpcError>())
         .cloned();
     let Some(rpc_error) = named else {
-        return Failure::from(error);
+        let is_bare = error.is::<Failure>();
+        let failure = Failure::from(error);
+        return if is_bare {
+            read_again(failure, rules)
+        } else {
+            failure
+        };
     };
     // Somebody wrapped it: whether it was this call that was refused, or one of the tool's own
     // after half its work, does not show.
-    let failure = rpc::classify(rpc_error).because(error);
+    let failure = rpc::classify(rpc_error, rules.lookup()).because(error);
     if failure.delivery().did_not_run() {
         failure.with_delivery(Delivery::Unknown)
     } else {
         failure
+    }
+}
+
+/// Whoever made the failure of a JSON-RPC error did not know the user's words.
+fn read_again(failure: Failure, rules: &Rules) -> Failure {
+    match rules.words() {
+        Some(_) => rpc::read_again(failure, rules.lookup()),
+        None => failure,
     }
 }

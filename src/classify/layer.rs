@@ -1,4 +1,4 @@
-use super::{Classify, error, rules::Rules};
+use super::{Classify, Words, error, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
@@ -30,6 +30,14 @@ impl ClassifyLayer {
         rule: impl Fn(&E) -> Option<Failure> + Send + Sync + 'static,
     ) -> Self {
         self.rules.add_error_rule(rule);
+        self
+    }
+
+    /// Teaches it what a server calls its codes, fields and waits. Of several, the first is asked
+    /// first.
+    #[must_use]
+    pub fn words(mut self, words: Words) -> Self {
+        self.rules.add_words(words);
         self
     }
 

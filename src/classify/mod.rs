@@ -11,40 +11,83 @@
 //!
 //! 1. **The error's type**: your own [rules](ClassifyLayer::rule), a `Failure`, a JSON-RPC error,
 //!    tower's and tokio's errors, [`std::io::Error`]; anywhere in the chain of sources.
-//! 2. **A JSON-RPC error's code and `data`.** `data` may hold an envelope, as a result may.
-//! 3. **A flagged result's envelope**: its structured content, else JSON in its text: `code`,
-//!    `status`, `retryable`, `retryAfter`; at the top, in `error`, `details`, `data`, or one
-//!    level of namespace.
-//! 4. **Texts of SDKs** that are known word by word, at the place where the SDK writes them.
+//! 2. **A JSON-RPC error's `data`, its code**, and for a few SDKs its message. `data` may hold an
+//!    envelope, as a result may.
+//! 3. **A flagged result's envelope**: its structured content, else JSON in its text, else in
+//!    `_meta`: `code`, `status`, `retryable`, `retryAfter`.
+//! 4. **Texts of SDKs** that are known letter by letter, at the place where the SDK writes them.
 //!
 //! Nothing else in a text ever decides: no word, no digit, wherever it stands. `retryable: false`
-//! beats everything. A wait alone makes nothing repeatable.
+//! beats everything, wherever it stands. A wait alone makes nothing repeatable.
 //!
-//! | A server answers | Class | Repeated |
+//! # From what a server answers to what the stack does
+//!
+//! *Any tool*: the call is made again, after the wait that the server asked for, since it did not run
+//! or the server said that a repeat is fine. *Safe tools*: only if the tool may run twice
+//! (`readOnlyHint`, `idempotentHint`, your word). See [`retry`](crate::retry) for the limits of that,
+//! and [the classes](crate::failure#the-classes) for who acts on each.
+//!
+//! | A server answers | Class | Made again |
 //! |---|---|---|
-//! | envelope `rate_limited`, `at_capacity`, `service_unavailable` | of that name | after the wait: the call was refused |
-//! | envelope `upstream_error` | `Upstream` | yes: the code is documented so |
-//! | envelope `bad_request`, `upstream_client_error` | `InvalidInput` | no |
-//! | envelope `auth_failed`, `forbidden`, `not_found`, `ssrf_blocked`, `service_disabled` | `Unauthorized`, `Forbidden`, `NotFound`, `Blocked`, `Disabled` | no |
-//! | envelope `upstream_non_json`, `output_validation_failed` | `InvalidOutput` | no |
-//! | envelope `upstream_unknown` | `Crash` | no |
-//! | envelope of an unknown code with an HTTP `status` | as that status | as that class |
-//! | text `Error executing tool NAME: …` | `Tool` | no |
-//! | text `Error executing tool NAME` and no more | `Crash` | no |
+//! | code `rate_limited`, `at_capacity`, `service_unavailable` | `RateLimited`, `AtCapacity`, `Unavailable` | any tool: the call was refused |
+//! | code `upstream_error` | `Upstream` | any tool: the code is documented so |
+//! | code `bad_request`, `upstream_client_error` | `InvalidInput` | no: the model corrects the arguments |
+//! | code `ssrf_blocked`, `not_found` | `Blocked`, `NotFound` | no: the model asks for something else |
+//! | code `forbidden` | `Forbidden` | no: another tool may do |
+//! | code `auth_failed`, `service_disabled` | `Unauthorized`, `Disabled` | no: the operator acts |
+//! | code `upstream_non_json`, `output_validation_failed` | `InvalidOutput` | no |
+//! | code `upstream_unknown` | `Crash` | no: the log has it at ERROR |
+//! | HTTP 401, 403 | `Unauthorized`, `Forbidden` | no |
+//! | HTTP 429 with or without `Retry-After` | `RateLimited` | any tool |
+//! | HTTP 413, and any 4xx without a JSON-RPC error | `InvalidInput` | no |
+//! | HTTP 400, 405, 406 with a JSON-RPC error (`-32000`, `-32600`, `-32700`) | `Protocol` | no: the host gets it as it is |
 //! | text `MCP error -32602: Input validation error…`, with or without the number in front | `InvalidInput` | no |
-//! | text `MCP error -32602: Tool NAME not found`, `Unknown tool: NAME` | `NotFound` | no |
-//! | text `failed to deserialize parameters: …`, `N validation errors for …` | `InvalidInput` | no |
-//! | text `Output validation error…` | `InvalidOutput` | no |
-//! | any other flagged result | `Tool` | no |
-//! | JSON-RPC `-32602` | `InvalidInput`; `NotFound` for the texts of an unknown tool | no |
+//! | text `MCP error -32602: Tool NAME not found` | `NotFound` | no |
+//! | text `Error executing tool NAME: …` | `Tool` | no: the model reads it |
+//! | text `Error executing tool NAME` and no more | `Crash` | no |
+//! | JSON-RPC error of a tool, of a missing resource (`-32602`), of an argument | `InvalidInput`, else `Protocol` | no: code, message and data go to the host |
+//! | any other text | `Tool` | no |
+//! | | | |
+//! | code `too_many_requests`, `rate_limit_error`, `rate_limit_exceeded`, `ThrottlingException` | `RateLimited` | any tool |
+//! | code `quota_exceeded`, `resource_exhausted`, `overloaded`, `unavailable` | `RateLimited`, `AtCapacity`, `Unavailable` | safe tools: it may have run |
+//! | code `timeout`, `upstream_timeout`, `upstream_unavailable` and the like | `Timeout`, `Upstream` | safe tools |
+//! | an unknown code with an HTTP `status` | as that status | any tool for 429 and 503 |
+//! | an unknown code with `retryable: true` | `Tool` | any tool: the server said so |
+//! | any code with `retryable: false`, `recovery: "terminal"`, `category: "permanent"` | of the code | no |
+//! | a code, a status or `retryable: true` in a [part](#where-an-envelope-is-looked-for) of an answer | of the code | safe tools, if time heals the class |
+//! | text `Unknown tool: NAME`, `Tool NAME disabled` | `NotFound`, `Disabled` | no |
+//! | text `failed to deserialize parameters: …`, `validating "arguments": …`, `N validation errors for …` | `InvalidInput` | no |
+//! | text `Output validation error…`, or a client's own: `Structured content does not match…`, `Invalid structured content returned by…`, `…did not return structured content` | `InvalidOutput` | no: the tool ran |
+//! | text `Error calling tool 'NAME': …`, `An error occurred invoking 'NAME': …` | `Tool`; `Crash` without a message | no |
+//! | JSON-RPC `-32602` | `InvalidInput`, or what such a text says | no |
 //! | JSON-RPC `-32002` | `NotFound` | no |
-//! | JSON-RPC `-32600`, `-32001` with `Session not found`, `Session terminated` | `SessionLost` | once the session is new |
-//! | JSON-RPC `-32023`, `-32029` with a wait | `RateLimited` | after the wait |
+//! | JSON-RPC `-32600`, `-32001` with `Session not found`, `Session terminated` | `SessionLost` | any tool, once, in a new session |
+//! | JSON-RPC `-32023`, `-32029` with a wait | `RateLimited` | any tool |
+//! | JSON-RPC `-32105`, `-33001` with a wait | `RateLimited` | safe tools |
+//! | JSON-RPC `-32000` with `Rate limit exceeded for client: …` | `RateLimited` | any tool |
 //! | JSON-RPC `-32800` | `Cancelled` | no |
-//! | any other JSON-RPC error | `Protocol` | no |
+//! | any other JSON-RPC error | `Protocol`; `Upstream` with `retryable: true` | no; any tool |
+//! | HTTP 503 | `Unavailable`, or what a code in the body says | any tool |
+//! | HTTP 404 with a session | `SessionLost` | once: any tool if it says that the session is gone, else safe tools |
+//! | HTTP 500, 502, 504 | `Upstream` | safe tools |
+//! | a result without a flag, with a documented code and a text in `error` or `message` | of the code | no; [`is_error`](crate::is_error) flags it, and the log says so |
+//! | any other result without a flag; `input_required`; a task; an unknown `resultType` | none | no: it passes untouched |
 //!
 //! A JSON-RPC error stays one: whatever its class, the host gets code, message and data as the
-//! server sent them.
+//! server sent them. An HTTP status beats a number in the body, and a code there beats the status.
+//!
+//! # Where an envelope is looked for
+//!
+//! It speaks of **the call itself** at the top of an object, in `error`, at the top of the `data` of a
+//! JSON-RPC error, and in an object that is the only thing in one of these, as `data`, `details` or
+//! under an error's name of its own (`adcp_error`). Only there it can say that the call did not run,
+//! or that it may run again.
+//!
+//! `data` and `details` that stand beside other things, and the first of `errors`, may tell of **a
+//! part** of what was done: `{"sent": 2, "details": {"code": "rate_limited"}}`. They give code, class
+//! and wait, but whether the tool ran stays unknown. A wait, and that a repeat is *not* fine, is heard
+//! from anywhere down to one level. Objects under other names, and items of lists, speak of something
+//! else.
 //!
 //! # `retryAfter`
 //!
@@ -58,7 +101,7 @@
 //! Right around the service, or around [`reconnect`](crate::reconnect); inside everything else of
 //! this crate.
 //!
-//! # Example
+//! # Teaching it a type of error
 //!
 //! ```
 //! use mcp_resilience::{Class, Failure, classify::ClassifyLayer};
@@ -97,6 +140,55 @@
 //! }
 //! # }
 //! ```
+//!
+//! # Teaching it an envelope
+//!
+//! Where only the names are new, add them as [`Words`]. Here a server answers
+//! `{"fault": {"reason": "E_BUSY", "cooldown": 20}}`:
+//!
+//! ```
+//! use mcp_resilience::{
+//!     Class,
+//!     classify::{ClassifyLayer, Words},
+//! };
+//! # use mcp_resilience::call::{Flagged, ToolResult};
+//! # use serde_json::{Value, json};
+//! # #[derive(Debug)]
+//! # struct Answer { structured: Value }
+//! # impl ToolResult for Answer {
+//! #     fn is_error(&self) -> bool { true }
+//! #     fn structured(&self) -> Option<&Value> { Some(&self.structured) }
+//! #     fn flag(&mut self) {}
+//! #     fn from_failure(_: Flagged) -> Option<Self> { None }
+//! # }
+//! use std::{convert::Infallible, time::Duration};
+//! use tower::{ServiceBuilder, ServiceExt};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let words = Words::new()
+//!     .envelope_in("fault")
+//!     .code_field("reason")
+//!     .code("E_BUSY", Class::AtCapacity)
+//!     .wait_seconds("cooldown");
+//! let tools = ServiceBuilder::new()
+//!     .layer(ClassifyLayer::new().words(words))
+//!     .service_fn(async |_: &str| {
+//!         let structured = json!({"fault": {"reason": "E_BUSY", "cooldown": 20}});
+//!         Ok::<_, Infallible>(Answer { structured })
+//!     });
+//!
+//! let failure = tools.oneshot("query").await.unwrap_err();
+//! assert_eq!(failure.class(), Class::AtCapacity);
+//! assert_eq!(failure.retry_after(), Some(Duration::from_secs(20)));
+//! // Nobody said that it did not run: only a tool that may run twice runs again.
+//! assert!(!failure.delivery().did_not_run());
+//! # }
+//! ```
+//!
+//! Where the shape is new too, a [rule for results](ClassifyLayer::result_rule) sees the whole of it;
+//! it also knows a failure that has no flag. A server that others meet as well belongs into
+//! `src/classify/vocabulary.rs`, with a file under `tests/corpus` that shows what it answers.
 
 mod catch_panic;
 mod envelope;
@@ -104,6 +196,7 @@ mod error;
 mod future;
 mod hush;
 mod layer;
+mod lookup;
 mod places;
 mod result;
 pub mod retry_after;
@@ -112,8 +205,11 @@ mod rules;
 mod service;
 mod status;
 mod texts;
+mod vocabulary;
+mod words;
 
 pub(crate) use self::catch_panic::catch_panic;
 pub use self::{
     future::ResponseFuture, hush::hush_panics, layer::ClassifyLayer, service::Classify,
+    words::Words,
 };

@@ -1,66 +1,107 @@
 //! Where in a JSON object a server may have put what it says of a failure.
 
+use super::{lookup::Lookup, vocabulary as known};
 use serde_json::{Map, Value};
 
 type Object = Map<String, Value>;
 
-/// Where an object speaks of the call itself, outermost first: at its top, in `error`, `data`,
-/// `details` and `error.details`; and in the one object that it consists of, if a server puts all
-/// it says under an error's name of its own (`adcp_error`).
+/// How far one goes into objects that hold nothing but one more.
+const DEPTH: usize = 3;
+
+/// An object that speaks of the call, or of a part of what was done.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) object: &'a Object,
+    /// Whether it speaks of the call itself. What stands in a part may be a call of the tool's own:
+    /// that such a one was refused does not tell that the tool did not run.
+    pub(super) is_the_call: bool,
+}
+
+/// Where an object speaks of the call, outermost first.
+///
+/// Of the call itself: its top; its `error`; and whatever is the only thing in one of these, under
+/// an error's name of its own (`adcp_error`), or as `data` or `details`. Of the call or of a part of
+/// what was done: `data` and `details` that stand beside other things, and the first of `errors`.
 ///
 /// Nothing else: an object under another name speaks of something else, as of a mail that could
-/// not be sent after all the rest was done. So does one of a list, were it the only one in it: of
-/// ten that were to be sent, the one that was not.
-pub(super) fn of_the_call(object: &Object) -> impl Iterator<Item = &Object> {
-    let only = match object.iter().next() {
-        Some((key, Value::Object(only))) if object.len() == 1 && names_an_error(key) => Some(only),
-        _ => None,
-    };
-    own(object).chain(only.into_iter().flat_map(own))
+/// not be sent after all the rest was done.
+pub(super) fn of_the_call<'a>(object: &'a Object, lookup: Lookup<'_>) -> Vec<Place<'a>> {
+    let mut places = Vec::with_capacity(4);
+    let mut at = object;
+    // An `error` beside other things is followed once, and not into one of its own.
+    let mut was_alone = true;
+    for _ in 0..=DEPTH {
+        places.push(Place {
+            object: at,
+            is_the_call: true,
+        });
+        let named = envelope(at, lookup).filter(|_| was_alone);
+        let Some(inner) = named.or_else(|| only(at, lookup)) else {
+            break;
+        };
+        was_alone = was_alone && at.len() == 1;
+        at = inner;
+    }
+    for at in 0..places.len() {
+        for part in parts(places[at].object) {
+            let is_there = places.iter().any(|place| std::ptr::eq(place.object, part));
+            if !is_there {
+                places.push(Place {
+                    object: part,
+                    is_the_call: false,
+                });
+            }
+        }
+    }
+    places
+}
+
+/// The object under a name for an error.
+fn envelope<'a>(object: &'a Object, lookup: Lookup<'_>) -> Option<&'a Object> {
+    lookup
+        .envelopes()
+        .find_map(|name| object.get(name)?.as_object())
+}
+
+/// The one object that an object consists of.
+fn only<'a>(object: &'a Object, lookup: Lookup<'_>) -> Option<&'a Object> {
+    let (key, value) = object.iter().next().filter(|_| object.len() == 1)?;
+    let is_named = names_an_error(key)
+        || known::PARTS.contains(&key.as_str())
+        || lookup.envelopes().any(|name| name == key);
+    value.as_object().filter(|_| is_named)
 }
 
 fn names_an_error(key: &str) -> bool {
-    let end = key.len().checked_sub("error".len());
+    let end = key.len().checked_sub(known::ERROR.len());
     end.and_then(|end| key.get(end..))
-        .is_some_and(|end| end.eq_ignore_ascii_case("error"))
+        .is_some_and(|end| end.eq_ignore_ascii_case(known::ERROR))
+}
+
+fn parts(object: &Object) -> impl Iterator<Item = &Object> {
+    let objects = known::PARTS.iter().filter_map(|name| object.get(*name));
+    let lists = known::PART_LISTS.iter().filter_map(|name| {
+        let list = object.get(*name)?.as_array()?;
+        list.first()
+    });
+    objects.chain(lists).filter_map(Value::as_object)
 }
 
 /// Where a wait may stand, or that a repeat is not fine: anywhere down to one level, and in the
-/// `details` of whatever is there. To wait longer does no harm.
+/// lists there that tell more. To wait longer does no harm.
 pub(super) fn of_hints(object: &Object) -> impl Iterator<Item = &Object> {
     let nested = object.values().filter_map(Value::as_object);
     let all = std::iter::once(object).chain(nested);
-    all.clone().chain(all.flat_map(details))
+    all.clone().chain(all.flat_map(further))
 }
 
-fn own(object: &Object) -> impl Iterator<Item = &Object> {
-    let inner = |key| object.get(key).and_then(Value::as_object);
-    let error = inner("error");
-    std::iter::once(object)
-        .chain(error)
-        .chain(inner("data"))
-        .chain(inner("details"))
-        .chain(error.and_then(|error| error.get("details")?.as_object()))
-}
-
-/// An object's `details`, which may be a list.
-fn details(object: &Object) -> impl Iterator<Item = &Object> {
-    let details = object
-        .get("details")
-        .map_or(&[][..], |details| match details {
-            Value::Array(items) => items.as_slice(),
-            one => std::slice::from_ref(one),
-        });
-    details.iter().filter_map(Value::as_object)
-}
-
-/// Compares a key with known ones: without case, `_` and `-`.
-pub(super) fn is_one_of(known: &[&str], key: &str) -> bool {
-    let letters = || {
-        key.bytes()
-            .filter(|byte| !matches!(byte, b'_' | b'-'))
-            .map(|byte| byte.to_ascii_lowercase())
-    };
-    // A longer one is none, and costs nothing.
-    key.len() <= 64 && known.iter().any(|known| letters().eq(known.bytes()))
+fn further(object: &Object) -> impl Iterator<Item = &Object> {
+    let lists = known::HINT_LISTS
+        .iter()
+        .filter_map(|name| object.get(*name));
+    let items = lists.flat_map(|list| match list {
+        Value::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    });
+    items.filter_map(Value::as_object)
 }

@@ -1,6 +1,6 @@
 //! Flagged results.
 
-use super::{envelope::Envelope, rules::Rules, texts};
+use super::{envelope::Envelope, lookup::Lookup, rules::Rules, texts, vocabulary as known};
 use crate::{
     call::ToolResult,
     failure::{Class, Delivery, Failure, MESSAGE_LIMIT, META_KEY, SCAN_LIMIT, first},
@@ -20,46 +20,51 @@ pub(super) fn classify<R: ToolResult>(mut result: R, rules: &Rules) -> Result<R,
     if !result.is_error() {
         return Ok(result);
     }
-    let failure = read(&result);
+    let failure = read(&result, rules.lookup());
     Err(failure.with_result(result))
 }
 
-fn read(result: &impl ToolResult) -> Failure {
-    let envelope = envelope(result);
-    let text = result.texts().map(str::trim).find(|text| !text.is_empty());
+fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
+    let envelope = envelope(result, lookup);
+    let text = result
+        .texts()
+        .map(|text| first(text, SCAN_LIMIT).trim())
+        .find(|text| !text.is_empty());
     let (class, delivery) = match envelope.class() {
         Some(named) => named,
         None => text
-            .and_then(texts::class)
+            .and_then(|text| texts::class(text, lookup))
             .unwrap_or((Class::Tool, Delivery::Executed)),
     };
-    let failure = envelope.into_failure(class).with_delivery(delivery);
+    let failure = envelope.into_failure(class, lookup).with_delivery(delivery);
     match (failure.message(), text) {
         (None, Some(text)) => failure.with_message(first(text, MESSAGE_LIMIT).to_owned()),
         _ => failure,
     }
 }
 
-/// The envelope of the structured content, else of the first text that is one, else ours in
-/// `_meta`; all the others may add a wait, or that a repeat is not fine.
-fn envelope(result: &impl ToolResult) -> Envelope {
+/// The envelope of the structured content, else of the first text that is one, else one in `_meta`;
+/// all the others may add a wait, or that a repeat is not fine.
+fn envelope(result: &impl ToolResult, lookup: Lookup<'_>) -> Envelope {
+    let read = |json: &Value| Envelope::read(json, lookup);
     let says_something = |envelope: &Envelope| envelope.says_something();
-    let structured = result.structured().map(Envelope::read);
-    let in_text = result
-        .texts()
-        .filter_map(json)
-        .map(|json| Envelope::read(&json));
+    let structured = result.structured().map(read);
+    let in_text = result.texts().filter_map(json).map(|json| read(&json));
     let mut all = structured.into_iter().chain(in_text).filter(says_something);
+    let mut keys = std::iter::once(META_KEY).chain(known::META.iter().copied());
     let mut envelope = all
         .next()
-        .or_else(|| result.meta()?.get(META_KEY).map(Envelope::read))
+        .or_else(|| {
+            let meta = result.meta()?;
+            keys.find_map(|key| meta.get(key)).map(read)
+        })
         .unwrap_or_default();
     // What else was said of a repeat: the longest wait counts, and whoever says no.
     for other in all {
         envelope.add_hints(&other);
     }
     if let Some(meta) = result.meta() {
-        envelope.add_hints_of(meta);
+        envelope.add_hints_of(meta, lookup);
     }
     envelope
 }

@@ -1,20 +1,36 @@
+use super::{Words, lookup::Lookup};
 use crate::failure::Failure;
 use std::{any::Any, error::Error, fmt, sync::Arc};
 
 type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<Failure> + Send + Sync>;
 type ResultRule = Arc<dyn Fn(&dyn Any) -> Option<Failure> + Send + Sync>;
 
-/// The user's own rules, asked before anything else.
+/// The user's own rules and words, asked before anything else.
 #[derive(Clone, Default)]
-pub(super) struct Rules(Option<Arc<Both>>);
+pub(super) struct Rules(Option<Arc<Own>>);
 
 #[derive(Clone, Default)]
-struct Both {
+struct Own {
     errors: Vec<ErrorRule>,
     results: Vec<ResultRule>,
+    words: Option<Words>,
 }
 
 impl Rules {
+    pub(super) fn add_words(&mut self, words: Words) {
+        let own = &mut Arc::make_mut(self.0.get_or_insert_default()).words;
+        own.get_or_insert_default().extend(words);
+    }
+
+    /// What names mean, by the user's words first.
+    pub(super) fn lookup(&self) -> Lookup<'_> {
+        Lookup::with(self.words())
+    }
+
+    pub(super) fn words(&self) -> Option<&Words> {
+        self.0.as_ref()?.words.as_ref()
+    }
+
     pub(super) fn add_error_rule<E: Error + 'static>(
         &mut self,
         rule: impl Fn(&E) -> Option<Failure> + Send + Sync + 'static,
@@ -36,22 +52,23 @@ impl Rules {
     }
 
     pub(super) fn on_error(&self, error: &(dyn Error + 'static)) -> Option<Failure> {
-        let both = self.0.as_ref()?;
-        both.errors.iter().find_map(|rule| rule(error))
+        let own = self.0.as_ref()?;
+        own.errors.iter().find_map(|rule| rule(error))
     }
 
     pub(super) fn on_result(&self, result: &dyn Any) -> Option<Failure> {
-        let both = self.0.as_ref()?;
-        both.results.iter().find_map(|rule| rule(result))
+        let own = self.0.as_ref()?;
+        own.results.iter().find_map(|rule| rule(result))
     }
 }
 
 impl fmt::Debug for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = |of: fn(&Both) -> usize| self.0.as_deref().map_or(0, of);
+        let count = |of: fn(&Own) -> usize| self.0.as_deref().map_or(0, of);
         f.debug_struct("Rules")
-            .field("errors", &count(|both| both.errors.len()))
-            .field("results", &count(|both| both.results.len()))
+            .field("errors", &count(|own| own.errors.len()))
+            .field("results", &count(|own| own.results.len()))
+            .field("words", &self.words())
             .finish()
     }
 }

@@ -1,94 +1,135 @@
 //! Texts that SDKs write, known word by word and matched where the SDK puts them.
 
-use crate::failure::{Class, Delivery};
+use super::{
+    lookup::{Lookup, Named},
+    vocabulary as known,
+};
+use crate::failure::{Class, Delivery, first};
 
-/// How an SDK's text begins, and what it means.
-const BEGINNINGS: &[(&str, Class)] = &[
-    // TypeScript 1 and 2, the former behind `MCP error -32602: `.
-    ("Input validation error: ", Class::InvalidInput),
-    ("Output validation error: ", Class::InvalidOutput),
-    // rmcp.
-    ("failed to deserialize parameters: ", Class::InvalidInput),
-    // Python, FastMCP.
-    ("Unknown tool: ", Class::NotFound),
-];
+/// However long a text is, no more of it is searched for the end of a name, or of a number.
+const LONGEST_NAME: usize = 256;
+const LONGEST_NUMBER: usize = 24;
 
-/// What a flagged result's text says of the call, if an SDK wrote it.
-pub(super) fn class(text: &str) -> Option<(Class, Delivery)> {
-    if let Some(rest) = text.strip_prefix("Error executing tool ") {
-        return Some(python(rest));
+/// What a flagged result's text says of the call, if an SDK wrote it, or the user knows it.
+pub(super) fn class(text: &str, lookup: Lookup<'_>) -> Option<Named> {
+    if let Some(named) = lookup.own_text(text) {
+        return Some(named);
+    }
+    if let Some(rest) = headline(text) {
+        let class = of_message(rest);
+        return Some((class, before_or_after(class)));
     }
     let (number, text) = number_in_front(text);
-    let class = BEGINNINGS
-        .iter()
-        .find(|(beginning, _)| text.starts_with(beginning))
-        .map(|(_, class)| *class)
-        .or_else(|| is_unknown_tool(text).then_some(Class::NotFound))
+    let class = of_sdk(text)
         .or_else(|| is_pydantic(text).then_some(Class::InvalidInput))
         // Whatever else that SDK refuses under this number, it refuses before the tool runs.
-        .or_else(|| (number == Some("32602")).then_some(Class::InvalidInput))?;
+        .or_else(|| (number == Some(-32602)).then_some(Class::InvalidInput))?;
     Some((class, before_or_after(class)))
 }
 
-/// The texts of a tool that does not exist: TypeScript, Go, rmcp.
-pub(super) fn is_unknown_tool(text: &str) -> bool {
-    let names_one = |text: &str| {
-        text.strip_prefix("Tool ")
-            .and_then(|rest| rest.strip_suffix(" not found"))
-            .is_some_and(is_name)
-    };
-    text == "tool not found"
-        || names_one(text)
-        || text.starts_with("Unknown tool: ")
-        || text.starts_with("unknown tool \"")
+/// What the message of a JSON-RPC error says that its number does not.
+pub(super) fn class_of_message(code: i32, message: &str) -> Option<Named> {
+    // TypeScript 1 repeats the number in the message.
+    let (number, text) = number_in_front(message);
+    let code = i64::from(code);
+    let text = if number == Some(code) { text } else { message };
+    let mut messages = known::MESSAGES.iter();
+    let message =
+        messages.find(|(number, beginning, ..)| *number == code && text.starts_with(beginning));
+    if let Some((.., class, delivery)) = message {
+        return Some((*class, *delivery));
+    }
+    if known::SESSION_LOSS_NUMBERS.contains(&code) && is_session_loss(text) {
+        return Some((Class::SessionLost, Delivery::Refused));
+    }
+    let class = of_sdk(text).filter(|_| known::TEXT_NUMBERS.contains(&code))?;
+    Some((class, before_or_after(class)))
+}
+
+fn of_sdk(text: &str) -> Option<Class> {
+    let mut beginnings = known::BEGINNINGS.iter();
+    let beginning = beginnings.find(|(beginning, _)| text.starts_with(beginning));
+    let mut around = known::AROUND_A_NAME.iter();
+    let mut whole = known::WHOLE.iter();
+    beginning
+        .map(|(_, class)| *class)
+        .or_else(|| {
+            let named = around.find(|(before, after, _)| names_one(text, before, after));
+            named.map(|(.., class)| *class)
+        })
+        .or_else(|| {
+            let known = whole.find(|(known, _)| text == *known);
+            known.map(|(_, class)| *class)
+        })
+}
+
+fn names_one(text: &str, before: &str, after: &str) -> bool {
+    text.strip_prefix(before)
+        .and_then(|rest| rest.strip_suffix(after))
+        .is_some_and(is_name)
 }
 
 /// The texts of a session that is gone.
-pub(super) fn is_session_loss(text: &str) -> bool {
-    matches!(
-        text.trim_end_matches('.'),
-        "Session not found" | "Session terminated"
-    )
+fn is_session_loss(text: &str) -> bool {
+    known::SESSION_LOSS.contains(&text.trim_end_matches('.'))
 }
 
-/// Python: `NAME: message` for an error that the author foresaw, `NAME` alone for a crash.
-fn python(rest: &str) -> (Class, Delivery) {
-    let class = match rest.split_once(": ") {
-        Some((name, message)) if is_name(name) && is_pydantic(message) => Class::InvalidInput,
-        None if is_name(rest) => Class::Crash,
+/// What follows on an SDK's headline and the tool's name: a message, or nothing.
+fn headline(text: &str) -> Option<&str> {
+    known::HEADLINES.iter().find_map(|(before, after)| {
+        let rest = text.strip_prefix(before)?;
+        if after.is_empty() {
+            // The name has no end of its own.
+            let end = first(rest, LONGEST_NAME).find(": ");
+            let (name, message) = rest.split_at(end.unwrap_or(rest.len()));
+            return Some(if is_name(name) { message } else { rest });
+        }
+        let end = first(rest, LONGEST_NAME).find(after)?;
+        let (name, message) = (&rest[..end], &rest[end + after.len()..]);
+        is_name(name).then_some(message)
+    })
+}
+
+/// A message for an error that the author foresaw, nothing for a crash.
+fn of_message(rest: &str) -> Class {
+    match rest.strip_prefix(": ") {
+        Some(message) if is_pydantic(message) => Class::InvalidInput,
+        // A client of the tool's own did not believe the answer.
+        Some(message) if of_sdk(message) == Some(Class::InvalidOutput) => Class::InvalidOutput,
+        None if rest.is_empty() || rest == "." => Class::Crash,
         _ => Class::Tool,
-    };
-    (class, before_or_after(class))
+    }
 }
 
 /// Pydantic: `1 validation error for get_authorArguments`.
 fn is_pydantic(text: &str) -> bool {
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    rest.len() < text.len()
+    let digits = text.bytes().take(LONGEST_NUMBER);
+    let digits = digits.take_while(u8::is_ascii_digit).count();
+    let rest = &text[digits..];
+    digits > 0
         && (rest.starts_with(" validation error for ")
             || rest.starts_with(" validation errors for "))
 }
 
 /// TypeScript 1 puts the number of a JSON-RPC error in front: `MCP error -32602: `.
-fn number_in_front(text: &str) -> (Option<&str>, &str) {
+fn number_in_front(text: &str) -> (Option<i64>, &str) {
     let split = || {
-        let rest = text.strip_prefix("MCP error -")?;
-        let (number, rest) = rest.split_once(": ")?;
-        let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then_some((Some(number), rest))
+        let rest = text.strip_prefix("MCP error ")?;
+        let end = first(rest, LONGEST_NUMBER).find(": ")?;
+        Some((Some(rest[..end].parse().ok()?), &rest[end + 2..]))
     };
     split().unwrap_or((None, text))
 }
 
 /// A tool's name has no blanks; whatever has is prose.
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && !text.contains(char::is_whitespace)
+    !text.is_empty() && text.len() <= LONGEST_NAME && !text.contains(char::is_whitespace)
 }
 
 /// Arguments and names are checked before a tool runs, output after.
 fn before_or_after(class: Class) -> Delivery {
     match class {
-        Class::InvalidInput | Class::NotFound => Delivery::Refused,
+        Class::InvalidInput | Class::NotFound | Class::Disabled => Delivery::Refused,
         class => class.delivery(),
     }
 }

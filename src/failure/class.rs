@@ -1,7 +1,4 @@
-use super::{
-    Delivery,
-    aliases::{ALIASES, REFUSALS},
-};
+use super::Delivery;
 use std::fmt;
 use tracing::Level;
 
@@ -143,32 +140,12 @@ impl Class {
         self.row().name
     }
 
-    /// The class that a server's code means, if it is one of the table's, or a word that other
-    /// public servers use for one of them.
-    ///
-    /// Case, `_`, `-` and blanks do not matter.
-    #[must_use]
-    pub fn from_code(code: &str) -> Option<Self> {
-        let alias = || ALIASES.iter().find(|(alias, _)| is_same_word(alias, code));
-        Self::from_documented_code(code).or_else(|| alias().map(|(_, class)| *class))
-    }
-
     /// The class of one of the table's own codes, of which it is known what they promise.
     pub(crate) fn from_documented_code(code: &str) -> Option<Self> {
         TABLE
             .iter()
             .find(|row| row.codes.iter().any(|known| is_same_word(known, code)))
             .map(|row| row.class)
-    }
-
-    /// How far a call got that a server answered with this code.
-    pub(crate) fn delivery_of_code(code: &str) -> Delivery {
-        let is_refusal = REFUSALS.iter().any(|known| is_same_word(known, code));
-        match (Self::from_documented_code(code), Self::from_code(code)) {
-            (Some(class), _) => class.delivery(),
-            (None, Some(class)) if is_refusal => class.delivery(),
-            _ => Delivery::Unknown,
-        }
     }
 
     /// The code under which a failure of this class that has none is reported.
@@ -224,7 +201,8 @@ impl fmt::Display for Class {
     }
 }
 
-fn is_same_word(known: &str, code: &str) -> bool {
+/// Compares codes: without case, `_`, `-` and blanks.
+pub(crate) fn is_same_word(known: &str, code: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = u8> {
         text.bytes()
             .filter(|byte| !matches!(byte, b'_' | b'-' | b' '))

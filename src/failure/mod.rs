@@ -66,7 +66,6 @@
 //! errors and [`std::io::Error`] are known anywhere in the chain of sources, everything else is a
 //! crash. See [`classify`](crate::classify) for the layer that reads more.
 
-mod aliases;
 mod build;
 mod chain;
 mod class;
@@ -82,7 +81,7 @@ mod text;
 
 pub(crate) use self::{
     chain::Chain,
-    class::Repeats,
+    class::{Repeats, is_same_word},
     stderr::stderr,
     text::{MESSAGE_LIMIT, NAME_LIMIT, SCAN_LIMIT, escaped, first, is_hidden},
 };

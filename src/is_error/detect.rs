@@ -55,7 +55,7 @@ impl<'a> Unflagged<'a> {
     }
 }
 
-/// Structured content with a `code` that is one of the
+/// Structured content with a `code` (or `error_code`) that is one of the
 /// [table's](crate::failure#the-classes), and a text in `error` or `message`. The words of other
 /// servers do not count here: a document about a `timeout` has such a code too.
 #[must_use]
@@ -85,7 +85,9 @@ pub fn failure_in_text(result: &Unflagged<'_>) -> bool {
 fn read_envelope(value: &Value) -> Option<Failure> {
     let object = value.as_object()?;
     let text = |key| object.get(key).and_then(Value::as_str);
-    let code = text("code")?;
+    let code = ["code", "error_code", "errorCode"]
+        .into_iter()
+        .find_map(text)?;
     let class = Class::from_documented_code(code)?;
     let message = ["error", "message"].into_iter().find_map(|key| {
         let text = text(key)?;

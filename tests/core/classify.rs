@@ -2,6 +2,7 @@
 
 mod named;
 mod panics;
+mod words;
 
 use crate::support::{Answer, Call, Script, Strict};
 use mcp_resilience::{

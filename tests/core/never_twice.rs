@@ -75,6 +75,41 @@ async fn a_refusal_deep_inside_an_answer_is_another_calls_and_repeats_nothing() 
     }
 }
 
+/// Two of three mails are sent.
+#[tokio::test(start_paused = true)]
+async fn what_a_part_of_an_answer_says_lets_only_a_tool_run_again_that_may_run_twice() {
+    let upstream = json!({"code": "upstream_error", "error": "502"});
+    let asked = json!({"code": "E17", "retryable": true});
+    let parts = refusals().into_iter().chain([upstream, asked]);
+    for part in parts {
+        let forms = [
+            json!({"sent": 2, "details": part}),
+            json!({"sent": 2, "data": part}),
+            json!({"sent": 2, "error": {"message": "x", "details": part}}),
+            json!({"sent": 2, "error": {"message": "x", "error": part}}),
+            json!({"sent": 2, "errors": [part]}),
+            json!({"sent": 2, "mail": part}),
+        ];
+        for form in forms {
+            let answer = Answer::envelope(form.clone());
+            let (made, answered) =
+                effects(retry(), Call::tool("send"), || Ok(answer.clone())).await;
+            assert_eq!(made, 1, "{form}");
+            assert_eq!(answered, answer);
+            let data = || Some(form.clone());
+            let rpc = || Err(RpcError::new(-32000, "x", data()).into());
+            let (made, _) = effects(retry(), Call::tool("send"), rpc).await;
+            assert_eq!(made, 1, "{form}, as a JSON-RPC error");
+        }
+        let is_own = json!({"sent": 0, "error": part});
+        let (made, _) = effects(retry(), Call::tool("send"), || {
+            Ok(Answer::envelope(is_own.clone()))
+        })
+        .await;
+        assert_eq!(made, 3, "{is_own}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_answer_without_a_flag_is_never_repeated_even_if_it_is_flagged_here() {
     for refusal in refusals() {

@@ -20,22 +20,12 @@
 mod date;
 mod span;
 
-use super::places::{is_one_of, of_hints};
+use super::{
+    lookup::{Lookup, Unit},
+    places::of_hints,
+};
 use serde_json::{Map, Value};
 use std::time::Duration;
-
-const SECONDS: &[&str] = &[
-    "retryafter",
-    "retryafters",
-    "retryaftersec",
-    "retryaftersecs",
-    "retryafterseconds",
-    "retryinseconds",
-    "retrydelay",
-    "afterseconds",
-];
-const MILLISECONDS: &[&str] = &["retryafterms", "retrydelayms", "retryinms"];
-const INSTANTS: &[&str] = &["retryat", "resetat", "retrynotbefore"];
 
 /// The value of an HTTP `Retry-After` header: seconds, or a date (RFC 9110, section 10.2.3).
 #[must_use]
@@ -53,35 +43,33 @@ pub fn in_json(value: &Value) -> Option<Duration> {
 fn in_members(object: &Map<String, Value>) -> Option<Duration> {
     object
         .iter()
-        .filter_map(|(key, value)| member(key, value))
+        .filter_map(|(key, value)| member(key, value, Lookup::BUILT_IN))
         .max()
 }
 
 /// The wait in one member of an object, if its name is one for a wait.
-pub(super) fn member(key: &str, value: &Value) -> Option<Duration> {
-    if is_one_of(SECONDS, key) {
-        match value {
+pub(super) fn member(key: &str, value: &Value, lookup: Lookup<'_>) -> Option<Duration> {
+    match lookup.unit(key)? {
+        Unit::Seconds => match value {
             Value::Number(number) => span::seconds(&number.to_string()),
             Value::String(text) => seconds_text(text),
             _ => None,
+        },
+        Unit::Milliseconds => {
+            let text = match value {
+                Value::Number(number) => number.to_string(),
+                Value::String(text) => text.trim().to_owned(),
+                _ => return None,
+            };
+            span::milliseconds(&text).or_else(|| span::with_units(&text))
         }
-    } else if is_one_of(MILLISECONDS, key) {
-        let text = match value {
-            Value::Number(number) => number.to_string(),
-            Value::String(text) => text.trim().to_owned(),
-            _ => return None,
-        };
-        span::milliseconds(&text).or_else(|| span::with_units(&text))
-    } else if is_one_of(INSTANTS, key) {
-        match value {
+        Unit::Instant => match value {
             Value::Number(number) => date::until_epoch(number.as_f64()?),
             Value::String(text) => {
                 date::until(text.trim()).or_else(|| date::until_epoch(text.trim().parse().ok()?))
             }
             _ => None,
-        }
-    } else {
-        None
+        },
     }
 }
 

@@ -62,17 +62,31 @@ pub(super) fn correlate(message: &mut Map<String, Value>, asked: &RequestId) -> 
     message.contains_key("error")
 }
 
-/// What the body of a refusal says: a JSON-RPC error, or some text.
-pub(super) async fn refusal(response: Response) -> (Option<RpcError>, Option<String>) {
+/// What the body of a refusal says.
+#[derive(Default)]
+pub(super) struct Said {
+    /// A JSON-RPC error.
+    pub(super) error: Option<RpcError>,
+    /// An object, that error's or another.
+    pub(super) body: Option<Value>,
+    /// The beginning of what is no JSON-RPC error.
+    pub(super) text: Option<String>,
+}
+
+pub(super) async fn refusal(response: Response) -> Said {
     // One that breaks off, or never ends, says nothing.
-    let Ok(Ok(Some(body))) = timeout(PROMPT, read(response, REFUSAL)).await else {
-        return (None, None);
+    let Ok(Ok(Some(bytes))) = timeout(PROMPT, read(response, REFUSAL)).await else {
+        return Said::default();
     };
-    if let Some(error) = serde_json::from_slice(&body).ok().as_ref().and_then(error) {
-        return (Some(error), None);
+    let body: Option<Value> = serde_json::from_slice(&bytes).ok();
+    let body = body.filter(Value::is_object);
+    let error = body.as_ref().and_then(error);
+    let text = String::from_utf8_lossy(&bytes);
+    Said {
+        text: error.is_none().then(|| first(&text, TEXT).to_owned()),
+        error,
+        body,
     }
-    let text = String::from_utf8_lossy(&body);
-    (None, Some(first(&text, TEXT).to_owned()))
 }
 
 fn error(body: &Value) -> Option<RpcError> {

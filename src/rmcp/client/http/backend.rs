@@ -221,11 +221,12 @@ async fn refusal(response: Response, had_session: bool) -> HttpError {
     let status = response.status();
     let retry_after = header(&response, &RETRY_AFTER);
     let www_authenticate = header(&response, &WWW_AUTHENTICATE);
-    let (error, text) = answer::refusal(response).await;
+    let said = answer::refusal(response).await;
     HttpError::Status(Box::new(HttpRefusal {
         www_authenticate,
-        error,
-        text,
+        error: said.error,
+        body: said.body,
+        text: said.text,
         had_session,
         ..HttpRefusal::new(status, retry_after)
     }))

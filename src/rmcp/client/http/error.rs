@@ -1,9 +1,10 @@
 use crate::{
     classify::{ClassifyLayer, retry_after},
-    failure::{Class, Delivery, Failure, RpcError},
+    failure::{Class, Code, Delivery, Failure, RpcError},
 };
 use ::http::StatusCode;
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
+use serde_json::Value;
 use thiserror::Error;
 
 /// What went wrong with one HTTP request.
@@ -36,7 +37,9 @@ pub struct HttpRefusal {
     pub www_authenticate: Option<String>,
     /// The JSON-RPC error of the body, if it was one.
     pub error: Option<RpcError>,
-    /// The beginning of the body, if it was something else.
+    /// The body, if it was a JSON object.
+    pub body: Option<Value>,
+    /// The beginning of the body, if it was no JSON-RPC error.
     pub text: Option<String>,
     /// Whether the request belonged to a session.
     pub had_session: bool,
@@ -90,33 +93,44 @@ impl HttpRefusal {
             retry_after,
             www_authenticate: None,
             error: None,
+            body: None,
             text: None,
             had_session: false,
         }
     }
 
     pub(super) fn failure(&self) -> Failure {
-        let hint = self.retry_after.as_deref().and_then(retry_after::in_header);
-        let said = self
-            .error
-            .clone()
-            .map(|error| ClassifyLayer::new().name(error));
-        let hint = hint.max(said.as_ref().and_then(Failure::retry_after));
-        let failure = match (self.by_status(), said) {
-            // The status says that it did not run, and the error may say why.
+        let said = self.said();
+        let header = self.retry_after.as_deref().and_then(retry_after::in_header);
+        let body = self.body.as_ref().and_then(retry_after::in_json);
+        let hint = header
+            .max(body)
+            .max(said.as_ref().and_then(Failure::retry_after));
+        let by_status = self.by_status(said.as_ref().and_then(word));
+        let failure = match (by_status, &said) {
+            // The status says that it did not run, and a word in the body may say why.
             (Some((class, delivery)), Some(said)) => {
-                let is_vague = matches!(said.class(), Class::Protocol | Class::Upstream);
-                let class = if is_vague || class == Class::SessionLost {
-                    class
-                } else {
-                    said.class()
+                let class = match word(said) {
+                    Some(word) if class != Class::SessionLost => word,
+                    _ => class,
                 };
-                let failure = Failure::new(class, "").with_delivery(delivery);
-                failure.with_retryable(said.retryable())
+                Failure::new(class, "").with_delivery(delivery)
             }
             (Some((class, delivery)), None) => Failure::new(class, "").with_delivery(delivery),
-            (None, Some(said)) => said,
-            (None, None) => self.by_range(),
+            (None, Some(said)) if self.error.is_some() || word(said).is_some() => {
+                Failure::new(said.class(), "").with_delivery(said.delivery())
+            }
+            (None, _) => self.by_range(),
+        };
+        let failure = match said {
+            Some(said) => {
+                let failure = failure.with_retryable(said.retryable());
+                match said.code() {
+                    Some(code @ Code::Text(_)) => failure.with_code(code.clone()),
+                    _ => failure,
+                }
+            }
+            None => failure,
         };
         let failure = match &self.error {
             // A lost session is the stack's to mend, and nothing that a host can use.
@@ -134,8 +148,17 @@ impl HttpRefusal {
             .with_retry_after(hint)
     }
 
+    /// What the body means by itself. Any object may be an envelope, as the `data` of an error is.
+    fn said(&self) -> Option<Failure> {
+        let error = self.error.clone().or_else(|| {
+            let body = self.body.clone()?;
+            Some(RpcError::new(0, "", Some(body)))
+        })?;
+        Some(ClassifyLayer::new().name(error))
+    }
+
     /// The statuses that are a word of the protocol, whatever the body says.
-    fn by_status(&self) -> Option<(Class, Delivery)> {
+    fn by_status(&self, word: Option<Class>) -> Option<(Class, Delivery)> {
         if self.had_session && self.status.is_client_error() {
             if self.says_session_is_gone() {
                 return Some((Class::SessionLost, Delivery::Refused));
@@ -152,7 +175,7 @@ impl HttpRefusal {
             408 => Class::Timeout,
             429 => Class::RateLimited,
             503 => {
-                let is_said = self.retry_after.is_some() || self.error.is_some();
+                let is_said = self.retry_after.is_some() || self.error.is_some() || word.is_some();
                 let delivery = if is_said {
                     Delivery::Refused
                 } else {
@@ -181,6 +204,14 @@ impl HttpRefusal {
         };
         said.is_some_and(|text| is_session_loss(text))
     }
+}
+
+/// The class that a word in the body names. A number never beats the status, for there is none that
+/// means the same to all; nor does a word that knows less than it.
+fn word(said: &Failure) -> Option<Class> {
+    let is_word = matches!(said.code(), Some(Code::Text(_)));
+    let is_vague = matches!(said.class(), Class::Protocol | Class::Upstream);
+    (is_word && !is_vague).then_some(said.class())
 }
 
 /// What the SDKs and their examples answer to a session that they do not know, whatever they put in

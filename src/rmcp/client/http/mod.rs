@@ -66,13 +66,15 @@ const CALLS: usize = 4096;
 /// | 404 with a session, without such words | `SessionLost` | unknown |
 /// | 401, 403 | `Unauthorized`, `Forbidden` | refused |
 /// | 408: the request did not arrive in whole (RFC 9110, section 15.5.9) | `Timeout` | refused |
-/// | 429 | `RateLimited`, with the wait of `Retry-After` | refused |
-/// | 503 with a `Retry-After` or a JSON-RPC error | `Unavailable` | refused |
+/// | 429 | `RateLimited`, or what a code in the body says | refused |
+/// | 503 with a `Retry-After`, or a body that says it | `Unavailable`, or what a code in the body says | refused |
 /// | 503 without: a proxy says so too when it lost the request | `Unavailable` | unknown |
 /// | a redirect to another server, or to a GET | `Disabled` | unknown |
 /// | any other with a JSON-RPC error | what the error means | |
 /// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | refused |
 /// | any other 5xx | `Upstream` | unknown |
+///
+/// The wait is the longest of `Retry-After` and what the body asks for; the body may be any JSON.
 ///
 /// An answer that belongs to another request, or is no JSON, loses the call: `Connection`, unknown.
 #[derive(Clone)]
