@@ -67,7 +67,8 @@
 //! | JSON-RPC `-32000` with `Rate limit exceeded for client: …` | `RateLimited` | any tool |
 //! | JSON-RPC `-32800` | `Cancelled` | no |
 //! | any other JSON-RPC error | `Protocol`; `Upstream` with `retryable: true` | no; any tool |
-//! | HTTP 503 | `Unavailable`, or what a code in the body says | any tool |
+//! | HTTP 503 with `Retry-After`, or with a body that says so | `Unavailable`, or what a code in the body says | any tool |
+//! | HTTP 503 and no more: a proxy says so too when it lost the request | `Unavailable` | safe tools |
 //! | HTTP 404 with a session | `SessionLost` | once: any tool if it says that the session is gone, else safe tools |
 //! | HTTP 500, 502, 504 | `Upstream` | safe tools |
 //! | a result without a flag, with a documented code and a text in `error` or `message` | of the code | no; [`is_error`](crate::is_error) flags it, and the log says so |
