@@ -16,8 +16,7 @@
 //! | may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
 //!
 //! A [`Tool`](crate::Class::Tool) failure is of those that waiting does not help, unless it says
-//! `retryable: true`. A call whose session the server lost is repeated once, whatever the budget: a
-//! restart of a server happens to all calls at the same time.
+//! `retryable: true`. A call whose session the server lost is repeated once.
 //!
 //! # The wait
 //!
@@ -27,8 +26,9 @@
 //! | with a hint `R` | `R + U(0, max(R/2, min(cap, base · 2^(n-1))))` |
 //!
 //! A call that was lost with a connection on which others had been answered is repeated at once: the
-//! pause is [`reconnect`](crate::reconnect)'s, which makes one connection for all of them. So it is
-//! for a lost session. Not for a timeout, and not where the next connection fails as well.
+//! pause is [`reconnect`](crate::reconnect)'s, which makes one connection for all of them; and it
+//! costs none of the budget, since it happens to all calls at the same time. So it is for a lost
+//! session. Not for a timeout, and not where the next connection fails as well.
 //!
 //! A hint is a floor, and jitter only goes on top. Zero is no hint. A wait that does not fit into
 //! the deadline is not begun, nor one for a hint above [`max_retry_after`]: the failure goes up at

@@ -105,9 +105,11 @@ impl<S, Req> Progress<S, Req> {
             let ceiling = waiting.source.next().ok_or(Stopped::Attempts)?;
             decide::wait(failure.retry_after(), ceiling, room, &self.policy)?
         };
-        // Last, so that a repeat that is not made for another reason is not paid for. A lost session
-        // happens once in a call, and to all calls at the same time: no budget is made for that.
-        let budget = self.policy.budget.as_ref().filter(|_| !is_session_loss);
+        // Last, so that a repeat that is not made for another reason is not paid for. The end of a
+        // good connection or of a session comes to all calls at the same time, and is no sign of too
+        // much load: no budget is made for that.
+        let is_free = is_session_loss || failure.is_paced();
+        let budget = self.policy.budget.as_ref().filter(|_| !is_free);
         if budget.is_some_and(|budget| !budget.withdraw()) {
             return Err(Some(Stopped::Budget));
         }

@@ -5,7 +5,11 @@ use crate::{
     support::{Answer, Call, Script},
 };
 use mcp_resilience::{
-    Class, Failure, backoff::Jitter, failure::Stopped, reconnect::ReconnectLayer, retry::RetryLayer,
+    Class, Failure,
+    backoff::Jitter,
+    failure::Stopped,
+    reconnect::ReconnectLayer,
+    retry::{RetryBuilder, RetryLayer},
 };
 use std::{error::Error, time::Duration};
 use tokio::time::Instant;
@@ -17,13 +21,20 @@ fn gone() -> Result<Answer, BoxError> {
 
 /// A call on connections that each make the next step; the first has answered before.
 async fn reconnecting(steps: Vec<Result<Answer, BoxError>>) -> (Result<Answer, Failure>, Duration) {
+    reconnecting_with(exact(), steps).await
+}
+
+async fn reconnecting_with(
+    retry: RetryBuilder,
+    steps: Vec<Result<Answer, BoxError>>,
+) -> (Result<Answer, Failure>, Duration) {
     let tool = Script::new([Ok(fine())].into_iter().chain(steps));
     let connector = service_fn(move |(): ()| {
         let tool = tool.clone();
         async move { Ok::<_, Failure>(tool) }
     });
     let connection = ReconnectLayer::builder(()).jitter(Jitter::none());
-    let tools = exact()
+    let tools = retry
         .build()
         .unwrap()
         .layer(connection.build().unwrap().layer(connector));
@@ -58,6 +69,19 @@ async fn a_call_lost_with_a_good_connection_is_repeated_at_once_and_the_next_wit
     let (answer, took) = reconnecting(vec![late(), Ok(fine())]).await;
     answer.unwrap();
     assert_eq!(took, SECOND, "a server that is late is given time");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_good_connection_is_none_of_the_budgets_business() {
+    let poor = || exact().budget(0.2, 0);
+    let (answer, _) = reconnecting_with(poor(), vec![lost(), Ok(fine())]).await;
+    answer.unwrap();
+    let (answer, _) = reconnecting_with(poor(), vec![lost(), lost(), Ok(fine())]).await;
+    assert_eq!(
+        answer.unwrap_err().stopped(),
+        Some(Stopped::Budget),
+        "the second was not good"
+    );
 }
 
 #[tokio::test(start_paused = true)]
