@@ -54,7 +54,8 @@ impl Drop for Guard {
 /// A tool that is slow, refuses at first, or hangs, and holds something meanwhile.
 fn holding(
     alive: &Alive,
-) -> impl Service<Call, Response = Answer, Error = BoxError, Future: Send> + Clone + Send + 'static {
+) -> impl Service<Call, Response = Answer, Error = BoxError, Future: Send> + Clone + Send + 'static
+{
     let alive = alive.clone();
     service_fn(move |call: Call| {
         let guard = alive.guard();

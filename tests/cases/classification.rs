@@ -25,7 +25,11 @@ async fn case_015_an_error_of_a_healthy_server_neither_reconnects_nor_runs_the_t
     let rpc = |code| RpcError::new(code, "invalid params: path missing", None);
     let steps: [fn() -> Answer; 2] = [
         || Answer::flagged("invalid params: path missing"),
-        || Answer::envelope(json!({"code": "bad_request", "error": "invalid params: path missing"})),
+        || {
+            Answer::envelope(
+                json!({"code": "bad_request", "error": "invalid params: path missing"}),
+            )
+        },
     ];
     let mut steps: Vec<crate::stack::Step> = steps.map(|step| Ok(step())).into();
     steps.extend([-32602, -32603, -32000].map(|code| Err(rpc(code).into())));

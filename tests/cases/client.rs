@@ -1,0 +1,360 @@
+//! The cases of a client, against servers in processes of their own and over real sockets.
+
+use crate::peer::{Ledger, Log, MS, SECOND, call, is_alive, reconnect, resilience, retry, within};
+use axum::{
+    Router,
+    body::Bytes,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+    routing::post,
+};
+use mcp_resilience::{
+    Class, Failure,
+    rmcp::client::{Client, Connector, Http},
+};
+use rmcp::model::CallToolResponse;
+use serde_json::{Value, json};
+use std::{
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
+use tokio::{
+    net::TcpListener,
+    time::{Instant, sleep},
+};
+
+async fn connect(connector: impl Connector, log: &Log) -> Client {
+    connect_within(connector, log, 20).await
+}
+
+/// With attempts of at most so many seconds.
+async fn connect_within(connector: impl Connector, log: &Log, seconds: u32) -> Client {
+    let resilience = resilience(log, retry()).attempt_timeout(seconds * SECOND);
+    let client = Client::builder(connector)
+        .resilience(resilience.build().unwrap())
+        .reconnect(reconnect().build().unwrap());
+    client.connect().await.unwrap()
+}
+
+/// Whether the answer is flagged, and its structured content.
+async fn make(client: &Client, tool: &'static str, fault: &Value) -> (bool, Value) {
+    let made = client.call_tool(call(tool, fault, 1));
+    let answer = within("an answer", made).await.unwrap();
+    let CallToolResponse::Complete(result) = answer else {
+        panic!("{answer:?}");
+    };
+    let is_error = result.is_error == Some(true);
+    (is_error, result.structured_content.unwrap_or_default())
+}
+
+fn none() -> Value {
+    json!({"kind": "none"})
+}
+
+impl Ledger {
+    fn last_pid(&self) -> u32 {
+        let lines = self.lines();
+        let started = lines.iter().filter(|line| line["event"] == "started");
+        let pid = started.last().unwrap()["pid"].as_u64().unwrap();
+        u32::try_from(pid).unwrap()
+    }
+
+    async fn kill_last(&self) {
+        let id = self.last_pid();
+        let killed = Command::new("kill").args(["-9", &id.to_string()]).status();
+        assert!(killed.unwrap().success());
+        within("its end", async {
+            while is_alive(id) {
+                sleep(5 * MS).await;
+            }
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn case_020_a_server_that_refuses_the_credentials_after_a_restart_is_not_dialled_again() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let server = ledger
+        .http(&["--start-status", "401", "--start-fault-from", "2"])
+        .await;
+    let client = connect(server.connector(), &log).await;
+    server.kill();
+    ledger.wait_for("started", 2).await;
+    sleep(200 * MS).await;
+    let begun = Instant::now();
+    let (is_error, _) = make(&client, "look", &none()).await;
+    assert!(is_error);
+    assert!(begun.elapsed() < 5 * SECOND, "{:?}", begun.elapsed());
+    assert_eq!(log.line()["class"], "unauthorized", "{}", log.line());
+    let said = log.line()["error"].to_string();
+    assert!(said.contains("401"), "{said}");
+    assert!(make(&client, "look", &none()).await.0, "for good");
+}
+
+#[tokio::test]
+async fn case_051_a_server_that_died_between_two_calls_costs_none_of_them() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let client = connect(ledger.stdio(&[]), &log).await;
+    assert!(!make(&client, "book", &none()).await.0);
+    ledger.kill_last().await;
+    assert!(!make(&client, "book", &none()).await.0);
+    assert!(!make(&client, "book", &none()).await.0);
+    assert_eq!(client.handle().generation(), 2, "and not one for each call");
+    assert_eq!(ledger.count("executed"), 3);
+    assert_eq!(ledger.count("started"), 2);
+}
+
+/// A server that forgets its first session, and says so in some way.
+struct Forgetful {
+    status: StatusCode,
+    body: String,
+    sessions: AtomicU32,
+    executed: AtomicU32,
+}
+
+impl Forgetful {
+    async fn start(status: u16, body: &str) -> (Arc<Self>, Http) {
+        let server = Arc::new(Self {
+            status: StatusCode::from_u16(status).unwrap(),
+            body: body.to_owned(),
+            sessions: AtomicU32::new(0),
+            executed: AtomicU32::new(0),
+        });
+        let shared = Arc::clone(&server);
+        let answer = move |headers: HeaderMap, body: Bytes| async move {
+            let message = serde_json::from_slice(&body).unwrap();
+            shared.answer(&headers, &message)
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let router = Router::new().route("/mcp", post(answer));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        (server, Http::new(url))
+    }
+
+    fn answer(&self, headers: &HeaderMap, message: &Value) -> Response {
+        let session = headers.get("mcp-session-id").cloned();
+        let result = |result: Value| {
+            let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+            ([("content-type", "application/json")], answer.to_string())
+        };
+        match message["method"].as_str().unwrap() {
+            "initialize" => {
+                let number = self.sessions.fetch_add(1, Relaxed) + 1;
+                let session = [("mcp-session-id", number.to_string())];
+                let info = json!({
+                    "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "forgetful", "version": "1"},
+                });
+                (session, result(info)).into_response()
+            }
+            "tools/list" => result(json!({"tools": []})).into_response(),
+            "tools/call" if session.is_some_and(|session| session == "1") => {
+                (self.status, self.body.clone()).into_response()
+            }
+            "tools/call" => {
+                self.executed.fetch_add(1, Relaxed);
+                let content = json!([{"type": "text", "text": "fine"}]);
+                result(json!({"content": content})).into_response()
+            }
+            _ => StatusCode::ACCEPTED.into_response(),
+        }
+    }
+}
+
+#[tokio::test]
+async fn case_055_a_session_that_is_gone_is_renewed_however_the_server_says_so() {
+    let rpc = |message: &str| {
+        let error = json!({"code": -32600, "message": message});
+        json!({"jsonrpc": "2.0", "id": null, "error": error}).to_string()
+    };
+    let lost = [
+        (404, "Session not found".to_owned()),
+        (404, rpc("Session not found")),
+        (404, rpc("Session terminated")),
+        (400, "Session not found".to_owned()),
+        (400, rpc("Bad Request: No valid session ID provided")),
+        (401, "Session not found".to_owned()),
+        (401, rpc("Session not found")),
+        (404, "Invalid or expired session ID".to_owned()),
+    ];
+    for (status, body) in lost {
+        let (server, http) = Forgetful::start(status, &body).await;
+        let log = Log::default();
+        let client = connect(http, &log).await;
+        let (is_error, _) = make(&client, "book", &none()).await;
+        assert!(!is_error, "{status} {body}: {}", log.line());
+        let line = log.line();
+        assert_eq!(
+            line["retries"][0]["class"], "session_lost",
+            "{status} {body}"
+        );
+        assert_eq!(server.executed.load(Relaxed), 1);
+        assert_eq!(server.sessions.load(Relaxed), 2);
+    }
+    // What only sounds like it is a refusal, and costs no session.
+    let refused = [
+        (401, String::new(), "unauthorized"),
+        (
+            401,
+            "the session key is not valid".to_owned(),
+            "unauthorized",
+        ),
+        (
+            401,
+            "Session not found in your plan".to_owned(),
+            "unauthorized",
+        ),
+        (403, "no".to_owned(), "forbidden"),
+    ];
+    for (status, body, class) in refused {
+        let (server, http) = Forgetful::start(status, &body).await;
+        let log = Log::default();
+        let client = connect(http, &log).await;
+        assert!(make(&client, "book", &none()).await.0);
+        assert_eq!(log.line()["class"], class, "{body}");
+        assert_eq!(server.executed.load(Relaxed), 0);
+        assert_eq!(server.sessions.load(Relaxed), 1);
+    }
+}
+
+#[tokio::test]
+async fn case_056_after_a_restart_calls_go_on_in_the_new_session_and_after_its_handshake() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let arguments = ["--slow-start", "0.3", "--start-fault-from", "2"];
+    let server = ledger.http(&arguments).await;
+    let client = connect(server.connector(), &log).await;
+    server.kill();
+    ledger.wait_for("started", 2).await;
+    sleep(100 * MS).await;
+    assert!(!make(&client, "look", &none()).await.0, "{:?}", log.lines());
+    let events = ledger.lines();
+    let at = |event: &str| events.iter().rposition(|line| line["event"] == event);
+    assert_eq!(ledger.count("initialized"), 2);
+    assert!(at("initialized") < at("executed"), "{events:#?}");
+}
+
+#[tokio::test]
+async fn case_059_a_call_ends_with_the_server_that_runs_it() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let client = connect(ledger.stdio(&[]), &log).await;
+    dies_in_a_call(&ledger, &log, &client).await;
+
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let server = ledger.http(&[]).await;
+    let client = connect(server.connector(), &log).await;
+    dies_in_a_call(&ledger, &log, &client).await;
+}
+
+async fn dies_in_a_call(ledger: &Ledger, log: &Log, client: &Client) {
+    let running = tokio::spawn({
+        let client = client.clone();
+        async move { make(&client, "book", &json!({"kind": "hang"})).await }
+    });
+    ledger.wait_for("executed", 1).await;
+    let begun = Instant::now();
+    let id = ledger.last_pid().to_string();
+    let killed = Command::new("kill").args(["-9", &id]).status().unwrap();
+    assert!(killed.success());
+    assert!(running.await.unwrap().0, "flagged");
+    let took = begun.elapsed();
+    assert!(
+        took < 10 * SECOND,
+        "long before an attempt's 20 s: {took:?}"
+    );
+    let line = log.line();
+    assert_eq!(line["class"], "connection");
+    assert_eq!(line["retry_stopped"], "may_have_run");
+    assert!(!make(client, "book", &none()).await.0, "renewed");
+    assert_eq!(client.handle().generation(), 2);
+}
+
+#[tokio::test]
+async fn case_065_a_server_that_refuses_the_credentials_at_the_start_is_fatal() {
+    let ledger = Ledger::new();
+    let server = ledger.http(&["--start-status", "401"]).await;
+    let resilience = resilience(&Log::default(), retry()).build().unwrap();
+    let client = Client::builder(server.connector()).resilience(resilience);
+    let failure = within("a refusal", client.connect()).await.unwrap_err();
+    assert_eq!(failure.class(), Class::Fatal);
+    let chain = failure.chain().to_string();
+    assert!(chain.contains("401"), "{chain}");
+    // Where it is dialled at the first call only, it is fatal all the same.
+    let log = Log::default();
+    let resilience = crate::peer::resilience(&log, retry()).build().unwrap();
+    let client = Client::builder(server.connector()).resilience(resilience);
+    let late = client.build().call_tool(call("look", &none(), 1)).await;
+    assert_eq!(
+        late.as_ref().map_err(Failure::class).unwrap_err(),
+        Class::Fatal
+    );
+
+    // In a call it is an ordinary failure.
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let server = ledger.http(&[]).await;
+    let client = connect(server.connector(), &log).await;
+    let fault = json!({"kind": "status", "status": 401});
+    assert!(make(&client, "look", &fault).await.0);
+    assert!(!make(&client, "book", &none()).await.0);
+}
+
+#[tokio::test]
+async fn case_088_who_hangs_up_cancels_the_call_at_the_server() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let client = connect(ledger.stdio(&[]), &log).await;
+    hang_up(&ledger, &client).await;
+
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let server = ledger.http(&[]).await;
+    let client = connect(server.connector(), &log).await;
+    hang_up(&ledger, &client).await;
+}
+
+async fn hang_up(ledger: &Ledger, client: &Client) {
+    let running = tokio::spawn({
+        let client = client.clone();
+        async move { make(&client, "book", &json!({"kind": "hang"})).await }
+    });
+    ledger.wait_for("executed", 1).await;
+    running.abort();
+    ledger.wait_for("cancelled", 1).await;
+    let lines = ledger.lines();
+    let id = |event: &str| lines.iter().find(|line| line["event"] == event).unwrap()["id"].clone();
+    assert_eq!(id("cancelled"), id("arrived"), "that call, and no other");
+}
+
+#[tokio::test]
+async fn case_089_a_call_that_is_dropped_leaves_the_server_to_the_others() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let client = connect(ledger.stdio(&[]), &log).await;
+    hang_up(&ledger, &client).await;
+    assert!(is_alive(ledger.last_pid()), "the same process");
+    assert!(!make(&client, "book", &none()).await.0);
+    assert_eq!(ledger.count("started"), 1);
+    assert_eq!(client.handle().generation(), 1);
+    let outcomes: Vec<_> = log
+        .lines()
+        .iter()
+        .map(|line| line["outcome"].clone())
+        .collect();
+    assert_eq!(outcomes, ["cancelled", "success"]);
+}
+
+#[tokio::test]
+async fn case_091_calls_that_time_out_leave_the_connection_as_it_was() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let client = connect_within(ledger.stdio(&[]), &log, 1).await;
+    for _ in 0..20 {
+        let dropped = client.call_tool(call("look", &json!({"kind": "hang"}), 99));
+        let dropped = tokio::time::timeout(20 * MS, dropped);
+        dropped.await.unwrap_err();
+    }
+    ledger.wait_for("cancelled", 20).await;
+    assert!(!make(&client, "book", &none()).await.0);
+    assert_eq!(ledger.count("started"), 1);
+    assert_eq!(log.lines().len(), 21);
+}

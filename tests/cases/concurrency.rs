@@ -74,9 +74,12 @@ async fn case_098_calls_that_overlap_leave_the_queue_in_order_also_when_one_of_t
     let limited = ConcurrencyLimitLayer::new(1).layer(connection.clone());
     let stack = preset(&Lines::default(), retry()).build().unwrap();
     let limited = stack.layer(limited);
-    let slow_dial = Server::new([(SECOND, Ok(Script::timed(
-        iter::repeat_with(|| (500 * MS, fine())).take(9),
-    )))]);
+    let slow_dial = Server::new([(
+        SECOND,
+        Ok(Script::timed(
+            iter::repeat_with(|| (500 * MS, fine())).take(9),
+        )),
+    )]);
     for drops in [false, true] {
         for is_limited in [true, false] {
             let call = || {
@@ -124,9 +127,17 @@ async fn case_099_readiness_is_reserved_wakes_once_and_goes_back_when_it_is_drop
     let mut cx = Context::from_waker(&waker);
     let mut ready = |service: &mut _| Service::<Call>::poll_ready(service, &mut cx).is_ready();
     let admitted: Vec<_> = clones.iter_mut().map(&mut ready).collect();
-    assert_eq!(admitted, [true, true, false, false], "no more than there is room for");
+    assert_eq!(
+        admitted,
+        [true, true, false, false],
+        "no more than there is room for"
+    );
     sleep(SECOND).await;
-    assert_eq!(woken.0.load(Relaxed), 0, "who waits is not woken for nothing");
+    assert_eq!(
+        woken.0.load(Relaxed),
+        0,
+        "who waits is not woken for nothing"
+    );
 
     // A call takes the place with it, and gives it back when it is dropped.
     let call = clones[0].call(Call::tool("look"));

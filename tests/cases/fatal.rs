@@ -34,8 +34,7 @@ fn stderr(output: &Output) -> String {
 
 #[test]
 fn case_062_a_variable_that_is_not_set_ends_the_start_and_all_that_are_missing_are_named() {
-    const NAME: &str =
-        "fatal::case_062_a_variable_that_is_not_set_ends_the_start_and_all_that_are_missing_are_named";
+    const NAME: &str = "fatal::case_062_a_variable_that_is_not_set_ends_the_start_and_all_that_are_missing_are_named";
     if is_the_child(NAME) {
         let start = || {
             let [token, url] = startup::envs(["CASE_062_TOKEN", "CASE_062_URL"])?;
@@ -47,7 +46,10 @@ fn case_062_a_variable_that_is_not_set_ends_the_start_and_all_that_are_missing_a
     let cases: [(&[(&str, &str)], &[&str]); 3] = [
         (&[], &["CASE_062_TOKEN", "CASE_062_URL"]),
         (&[("CASE_062_URL", "http://x")], &["CASE_062_TOKEN"]),
-        (&[("CASE_062_TOKEN", "x"), ("CASE_062_URL", "http://x")], &[]),
+        (
+            &[("CASE_062_TOKEN", "x"), ("CASE_062_URL", "http://x")],
+            &[],
+        ),
     ];
     for (variables, missing) in cases {
         let output = in_a_child(NAME, variables);
@@ -71,7 +73,10 @@ fn case_064_only_a_config_that_is_missing_may_be_replaced_and_none_is_touched() 
     let missing = Path::new(env!("CARGO_TARGET_TMPDIR")).join("case-064-missing.json");
     let config = startup::config_if_present::<Value>(&missing).unwrap();
     assert_eq!(config, None, "then defaults may stand in");
-    assert!(startup::config::<Value>(&missing).is_err(), "unless it is required");
+    assert!(
+        startup::config::<Value>(&missing).is_err(),
+        "unless it is required"
+    );
     assert!(!missing.exists());
 
     let corrupt: [(&str, &[u8]); 6] = [
@@ -95,7 +100,8 @@ fn case_064_only_a_config_that_is_missing_may_be_replaced_and_none_is_touched() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_065_credentials_that_are_refused_at_the_start_are_fatal_and_later_an_ordinary_failure() {
+async fn case_065_credentials_that_are_refused_at_the_start_are_fatal_and_later_an_ordinary_failure()
+ {
     let refused: [fn() -> BoxError; 2] = [
         || Failure::unauthorized("401: the token is not valid").into(),
         || wrapped_twice(Failure::unauthorized("401: the token is not valid")),
@@ -167,7 +173,8 @@ fn case_067_what_contains_the_calls_does_not_contain_the_start() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_069_a_fatal_error_in_the_background_ends_every_call_and_wakes_who_waits_for_the_end() {
+async fn case_069_a_fatal_error_in_the_background_ends_every_call_and_wakes_who_waits_for_the_end()
+{
     let lines = Lines::default();
     let fatal = FatalLayer::new();
     let handle = fatal.handle();
@@ -193,7 +200,10 @@ async fn case_069_a_fatal_error_in_the_background_ends_every_call_and_wakes_who_
     let error = line["error"].as_str().unwrap();
     assert!(error.contains("the protocol is out of step"), "{error}");
     let reason = tokio::time::timeout(SECOND, waiting).await.unwrap();
-    assert_eq!(format!("{:?}", reason.unwrap()), "the protocol is out of step");
+    assert_eq!(
+        format!("{:?}", reason.unwrap()),
+        "the protocol is out of step"
+    );
 
     // The same from within a call.
     let seen = see(Call::read_only("ask"), [fails(Failure::fatal("gone"))]).await;

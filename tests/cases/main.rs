@@ -44,13 +44,6 @@ mod retry_after;
 mod server;
 mod stack;
 
-#[path = "../core/support/mod.rs"]
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "other tests need more of it than these"
-)]
-mod support;
 #[cfg(feature = "rmcp-client-http")]
 #[path = "../client/support/mod.rs"]
 #[allow(
@@ -68,3 +61,10 @@ mod peer;
     reason = "other tests need more of it than these"
 )]
 mod served;
+#[path = "../core/support/mod.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "other tests need more of it than these"
+)]
+mod support;

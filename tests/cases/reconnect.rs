@@ -4,11 +4,7 @@ use crate::{
     stack::{MS, SECOND, Server, fine, gives, lost, preset, reconnect, refuses, retry},
     support::{Answer, Call, Lines, Script, Strict},
 };
-use mcp_resilience::{
-    Class, Failure,
-    failure::RpcError,
-    reconnect::ReconnectHandle,
-};
+use mcp_resilience::{Class, Failure, failure::RpcError, reconnect::ReconnectHandle};
 use std::{
     future::{Future, ready},
     io::{Error, ErrorKind},
@@ -55,7 +51,13 @@ type Handle<S> = ReconnectHandle<mcp_resilience::preset::Connection<S>>;
 type Stack<S> = mcp_resilience::preset::Connected<S>;
 
 /// A server of such connections, of which the first `broken` break every call.
-fn numbered(broken: u32) -> (Stack<Strict<Numbered>>, Handle<Strict<Numbered>>, Arc<Mutex<Vec<Numbered>>>) {
+fn numbered(
+    broken: u32,
+) -> (
+    Stack<Strict<Numbered>>,
+    Handle<Strict<Numbered>>,
+    Arc<Mutex<Vec<Numbered>>>,
+) {
     let made = Arc::<Mutex<Vec<Numbered>>>::default();
     let kept = Arc::clone(&made);
     let connector = service_fn(move |()| {
@@ -186,7 +188,11 @@ async fn case_056_a_connection_is_used_only_once_its_handshake_is_complete() {
     let preset = preset(&lines, retry()).build().unwrap();
     let (stack, handle) = preset.connect(&reconnect().build().unwrap(), connector);
     let begun = Instant::now();
-    let answer = stack.clone().oneshot(Call::read_only("look")).await.unwrap();
+    let answer = stack
+        .clone()
+        .oneshot(Call::read_only("look"))
+        .await
+        .unwrap();
     assert_eq!(answer, Answer::ok("fine"));
     assert_eq!(handle.generation(), 2, "the one that failed was never used");
     // A handshake, a wait, one that fails, a wait of the backoff, and another.

@@ -77,7 +77,12 @@ async fn case_026_every_attempt_is_made_on_an_instance_that_was_made_ready_for_i
 #[tokio::test(start_paused = true)]
 async fn case_029_the_first_wait_is_the_base_and_no_jitter_goes_beyond_the_cap() {
     let bounded = || retry().backoff(Backoff::new(100 * MS, 250 * MS).unwrap());
-    let seen = see_with(bounded(), Call::tool("ask"), iter::repeat_with(refused).take(4)).await;
+    let seen = see_with(
+        bounded(),
+        Call::tool("ask"),
+        iter::repeat_with(refused).take(4),
+    )
+    .await;
     assert_eq!(millis(&seen.calls), [0, 100, 300, 550]);
     let jitters = iter::repeat_with(Jitter::full).take(200);
     let greedy = Jitter::by(|ceiling| ceiling * 3);
@@ -93,11 +98,11 @@ async fn case_029_the_first_wait_is_the_base_and_no_jitter_goes_beyond_the_cap()
 
 #[tokio::test(start_paused = true)]
 async fn case_030_stacked_retries_make_as_many_attempts_as_the_inner_one() {
-    let steps: [fn() -> Step; 3] = [
-        refused,
-        lost,
-        || Ok(Answer::envelope(json!({"code": "rate_limited", "error": "429"}))),
-    ];
+    let steps: [fn() -> Step; 3] = [refused, lost, || {
+        Ok(Answer::envelope(
+            json!({"code": "rate_limited", "error": "429"}),
+        ))
+    }];
     for step in steps {
         let tool = Script::new(iter::repeat_with(step).take(9));
         let lines = Lines::default();
@@ -161,8 +166,18 @@ async fn case_033_that_a_call_can_be_copied_does_not_let_it_run_twice() {
     let steps: Vec<Box<dyn Fn() -> Step>> = vec![
         Box::new(|| fails(Failure::upstream("502"))),
         Box::new(|| fails(Failure::upstream("502").with_delivery(Delivery::Unknown))),
-        Box::new(|| fails(Failure::upstream("503").with_status(503).with_retry_after(SECOND))),
-        Box::new(|| Ok(Answer::envelope(json!({"status": 502, "error": "bad gateway"})))),
+        Box::new(|| {
+            fails(
+                Failure::upstream("503")
+                    .with_status(503)
+                    .with_retry_after(SECOND),
+            )
+        }),
+        Box::new(|| {
+            Ok(Answer::envelope(
+                json!({"status": 502, "error": "bad gateway"}),
+            ))
+        }),
         Box::new(|| Ok(Answer::envelope(json!({"status": 504, "retryAfter": 1})))),
         Box::new(lost),
         Box::new(timed_out),
@@ -216,7 +231,11 @@ async fn case_036_the_answer_is_there_by_the_deadline_whatever_an_attempt_may_ta
     let seen = see_in(preset, Call::read_only("look"), tool).await;
     seen.flagged();
     assert_eq!(seen.took, 50 * SECOND);
-    assert_eq!(millis(&seen.calls), [0, 30_100], "the second had what was left");
+    assert_eq!(
+        millis(&seen.calls),
+        [0, 30_100],
+        "the second had what was left"
+    );
     assert_eq!(seen.line["class"], "timeout");
     assert_eq!(seen.line["latency_ms"], 50_000);
 }

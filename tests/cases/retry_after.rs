@@ -44,7 +44,12 @@ async fn case_039_every_spelling_has_its_unit_and_a_bare_number_is_seconds() {
         "retryDelay",
         "after_seconds",
     ];
-    let milliseconds = ["retryAfterMs", "retry_after_ms", "retry-after-ms", "retryDelayMs"];
+    let milliseconds = [
+        "retryAfterMs",
+        "retry_after_ms",
+        "retry-after-ms",
+        "retryDelayMs",
+    ];
     for (names, hint, wait) in [
         (&seconds[..], json!(2), 2_000),
         (&seconds, json!("2"), 2_000),
@@ -112,7 +117,11 @@ async fn case_044_a_hint_has_a_maximum_of_its_own_and_is_kept_in_full_or_not_at_
             .backoff(Backoff::new(100 * MS, 8 * SECOND).unwrap())
             .max_retry_after(120 * SECOND)
     };
-    for (hint, calls) in [(30, vec![0, 30_000]), (120, vec![0, 120_000]), (121, vec![0])] {
+    for (hint, calls) in [
+        (30, vec![0, 30_000]),
+        (120, vec![0, 120_000]),
+        (121, vec![0]),
+    ] {
         let refusal = Failure::rate_limited(Some(hint * SECOND));
         let steps = [fails(refusal), fine()];
         let seen = see_with(limited(), Call::tool("ask"), steps).await;
@@ -144,7 +153,10 @@ async fn case_045_a_date_is_waited_for_and_nonsense_is_no_error() {
         seen.assert_fine();
         let wait = seen.calls[1];
         // It has no fractions of a second, and the clock has gone on.
-        assert!(wait > SECOND && wait <= 3 * SECOND, "{name} {date}: {wait:?}");
+        assert!(
+            wait > SECOND && wait <= 3 * SECOND,
+            "{name} {date}: {wait:?}"
+        );
     }
     for nonsense in [
         json!("soon"),
@@ -227,7 +239,12 @@ async fn case_048_fractions_and_numbers_in_strings_are_rounded_up_and_never_an_e
 #[tokio::test(start_paused = true)]
 async fn case_049_a_wait_that_does_not_fit_ends_the_call_at_once_and_everybody_learns_why() {
     let limits = [
-        (retry().deadline(900 * SECOND).max_retry_after(3600 * SECOND), "deadline"),
+        (
+            retry()
+                .deadline(900 * SECOND)
+                .max_retry_after(3600 * SECOND),
+            "deadline",
+        ),
         (retry(), "hint_too_long"),
     ];
     for (limited, stopped) in limits {
