@@ -15,6 +15,8 @@
 //! | may have run, but says `retryable: true`, or has a code that the server documents as one to repeat | yes |
 //! | may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
 //!
+//! That a request can be cloned says nothing of that: it only makes a repeat possible.
+//!
 //! A [`Tool`](crate::Class::Tool) failure is of those that waiting does not help, unless it says
 //! `retryable: true`. A call whose session the server lost is repeated once, at once and whatever
 //! the budget: the server is there, and [`reconnect`](crate::reconnect) paces what makes the new one.
@@ -26,9 +28,11 @@
 //! | without a hint | `U(0, min(cap, base · 2^(n-1)))` |
 //! | with a hint `R` | `R + U(0, max(R/2, min(cap, base · 2^(n-1))))` |
 //!
-//! A hint is a floor, and jitter only goes on top. Zero is no hint. A wait that does not fit into
+//! The cap holds for what is drawn, and has no say in hints: they have a maximum of their own. A hint
+//! is a floor, and jitter only goes on top. Zero is no hint, and does not set the backoff back. A wait that does not fit into
 //! the deadline is not begun, nor one for a hint above [`max_retry_after`]: the failure goes up at
-//! once with the hint in it.
+//! once with the hint in it, and says why ([`Stopped`](crate::failure::Stopped)). A hint is never
+//! shortened: a call that comes back early is refused again.
 //!
 //! # Defaults
 //!
