@@ -1,1 +1,119 @@
-fn main() {}
+//! What it costs to read results: flagged ones by the length of their text, and unflagged ones
+//! against not looking at them.
+//!
+//! ```text
+//! cargo bench --bench readers
+//! ```
+//!
+//! Making and dropping a result is not measured, handing it on is. The tables at the end are the
+//! result: what is compared is measured in turns, so that a busy machine slows both alike.
+//! Nanoseconds are the machine's.
+
+#[path = "readers/answer.rs"]
+mod answer;
+#[path = "readers/row.rs"]
+mod row;
+#[path = "readers/table.rs"]
+mod table;
+
+use answer::{Answer, Tool};
+use criterion::Criterion;
+use mcp_resilience::{classify::ClassifyLayer, is_error::IsErrorLayer};
+use row::Row;
+use serde_json::{Value, json};
+use std::time::Duration;
+use table::Pair;
+use tower::Layer;
+
+const SHORT: usize = 4 * 1024;
+const LONG: usize = 1024 * 1024;
+
+fn main() {
+    let mut flagged = [
+        by_length("prose", |bytes| "the row is not there. ".repeat(bytes / 22)),
+        by_length("an SDK's text", |bytes| {
+            let prose = "the row is not there. ".repeat(bytes / 22);
+            format!("Error executing tool search: {prose}")
+        }),
+        by_length("no JSON after all", |bytes| {
+            format!("{{{}", "x".repeat(bytes))
+        }),
+        by_length("an envelope", |bytes| {
+            let filling = "x".repeat(bytes);
+            json!({"code": "rate_limited", "error": filling, "retryAfter": 5}).to_string()
+        }),
+        by_length("a name without an end", |bytes| {
+            format!("Error executing tool {}", "x".repeat(bytes))
+        }),
+        by_length("digits without an end", |bytes| "1".repeat(bytes)),
+        by_length("blanks in front", |bytes| format!("{}x", " ".repeat(bytes))),
+        by_length("blanks at the end", |bytes| {
+            format!("x{}", " ".repeat(bytes))
+        }),
+    ];
+    let members: serde_json::Map<String, Value> = (0..20)
+        .map(|number| (format!("column_{number}"), json!(number)))
+        .collect();
+    let rows = Value::Object(members);
+    let country = json!({"code": "DE", "name": "Germany", "message": "found"});
+    let mut unflagged = [
+        looking("IsError", "a text", None),
+        looking("IsError", "20 members", Some(rows.clone())),
+        looking("IsError", "a code of its own", Some(country.clone())),
+        layered("a text", None),
+        layered("20 members", Some(rows)),
+        layered("a code of its own", Some(country)),
+    ];
+
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(200))
+        .measurement_time(Duration::from_millis(500))
+        .configure_from_args();
+    let mut group = criterion.benchmark_group("readers");
+    for pair in flagged.iter_mut().chain(&mut unflagged) {
+        for row in pair.rows() {
+            group.bench_function(row.name(), |bencher| {
+                bencher.iter_custom(|calls| row.time(calls));
+            });
+        }
+    }
+    group.finish();
+    criterion.final_summary();
+    table::print_ratios("flagged, 1 MB to 4 KiB", &mut flagged);
+    table::print_differences("unflagged, looked at or not", &mut unflagged);
+}
+
+/// A flagged result with a text of either length.
+fn by_length(name: &str, text: impl Fn(usize) -> String) -> Pair {
+    let row = |bytes: usize, length: &str| {
+        let answer = Answer::flagged(text(bytes));
+        let service = ClassifyLayer::new().layer(Tool);
+        // Few at once: a thousand would not fit into the memory that a call finds warm.
+        Row::new(format!("{name}, {length}"), service, answer, 16)
+    };
+    Pair::new(name, row(SHORT, "4 KiB"), row(LONG, "1 MB"))
+}
+
+/// An unflagged result, taken for what it says or looked into.
+fn looking(layer: &str, name: &str, structured: Option<Value>) -> Pair {
+    let answer = Answer::unflagged(structured);
+    let trusting = IsErrorLayer::new().trust_unflagged().layer(Tool);
+    let looking = IsErrorLayer::new().layer(Tool);
+    let row = |what: &str| format!("{layer}, {name}, {what}");
+    Pair::new(
+        &format!("{layer}: {name}"),
+        Row::new(row("trusted"), trusting, answer.clone(), 256),
+        Row::new(row("looked into"), looking, answer, 256),
+    )
+}
+
+/// An unflagged result with and without the whole of `Classify` around it.
+fn layered(name: &str, structured: Option<Value>) -> Pair {
+    let answer = Answer::unflagged(structured);
+    let classified = ClassifyLayer::new().layer(Tool);
+    Pair::new(
+        &format!("Classify: {name}"),
+        Row::new(format!("bare, {name}"), Tool, answer.clone(), 256),
+        Row::new(format!("Classify, {name}"), classified, answer, 256),
+    )
+}
