@@ -16,9 +16,9 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn flagged(text: String) -> Self {
+    pub(crate) fn flagged(texts: Vec<String>) -> Self {
         Self {
-            texts: vec![text],
+            texts,
             structured: None,
             is_error: true,
         }
