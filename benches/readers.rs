@@ -39,7 +39,7 @@ fn main() {
             one(format!("Error executing tool search: {prose}"))
         }),
         by_length("no JSON after all", |bytes| {
-            format!("{{{}", "x".repeat(bytes))
+            one(format!("{{{}", "x".repeat(bytes)))
         }),
         by_length("an envelope", |bytes| one(envelope(bytes))),
         by_length("an envelope in each of its blocks", |bytes| {
@@ -54,7 +54,7 @@ fn main() {
             one(format!("{}x", " ".repeat(bytes)))
         }),
         by_length("blanks at the end", |bytes| {
-            format!("x{}", " ".repeat(bytes))
+            one(format!("x{}", " ".repeat(bytes)))
         }),
     ];
     let members: serde_json::Map<String, Value> = (0..20)

@@ -3,8 +3,9 @@ use std::{
     hint::black_box,
     pin::pin,
     task::{Context, Waker},
-    time::{Duration, Instant},
+    time::Duration,
 };
+use tokio::time::Instant;
 use tower::Service;
 
 /// One kind of result through one service.

@@ -118,7 +118,7 @@ async fn case_090_an_answer_that_races_with_the_end_is_one_outcome_and_one_line(
         let deadline = if number % 4 < 2 { 2 * SECOND } else { SECOND };
         let lines = Lines::default();
         let stack = preset(&lines, retry().deadline(deadline));
-        let limit = limit.min(deadline - MS);
+        let limit = limit.min(deadline.saturating_sub(MS));
         let stack = stack.attempt_timeout(limit).build().unwrap();
         let call = stack.layer(tool.clone()).oneshot(Call::tool("ask"));
         let ended = timeout(SECOND, call).await;

@@ -57,8 +57,8 @@ fn none() -> Value {
 impl Ledger {
     fn last_pid(&self) -> u32 {
         let lines = self.lines();
-        let started = lines.iter().filter(|line| line["event"] == "started");
-        let pid = started.last().unwrap()["pid"].as_u64().unwrap();
+        let started = lines.iter().rfind(|line| line["event"] == "started");
+        let pid = started.unwrap()["pid"].as_u64().unwrap();
         u32::try_from(pid).unwrap()
     }
 

@@ -20,6 +20,15 @@ use std::{
 };
 use tower::{BoxError, Layer, ServiceExt, service_fn};
 
+/// Masks what has no name that speaks of a secret.
+fn redact(text: &str) -> Cow<'_, str> {
+    if text.contains("4711-secret") {
+        Cow::Owned(text.replace("4711-secret", "[number]"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn case_072_secrets_are_masked_and_the_tool_gets_them_all_the_same() {
     let arguments = json!({
@@ -28,13 +37,6 @@ async fn case_072_secrets_are_masked_and_the_tool_gets_them_all_the_same() {
         "accessToken": "t-hidden", "client-secret": "c-hidden", "PASSWORD": "p-hidden",
         "note": "my number is 4711-secret",
     });
-    fn redact(text: &str) -> Cow<'_, str> {
-        if text.contains("4711-secret") {
-            Cow::Owned(text.replace("4711-secret", "[number]"))
-        } else {
-            Cow::Borrowed(text)
-        }
-    }
     let lines = Lines::default();
     let got = Arc::<Mutex<Vec<Value>>>::default();
     let tool = service_fn(|call: Call| {

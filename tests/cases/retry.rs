@@ -91,7 +91,11 @@ async fn case_029_the_first_wait_is_the_base_and_no_jitter_goes_beyond_the_cap()
         let seen = see_with(bounded().jitter(jitter), Call::tool("ask"), steps).await;
         for (pair, ceiling) in seen.calls.windows(2).zip([100, 200, 250]) {
             // The clock of tokio's waits counts in whole milliseconds, rounded up.
-            assert!(pair[1] - pair[0] <= (ceiling + 1) * MS, "{:?}", seen.calls);
+            assert!(
+                pair[1].abs_diff(pair[0]) <= (ceiling + 1) * MS,
+                "{:?}",
+                seen.calls
+            );
         }
     }
 }

@@ -19,6 +19,7 @@ use tokio::{task::JoinSet, time::Instant};
 use tower::{Layer, ServiceExt, service_fn};
 
 /// A refusal whose hint stands under this name.
+#[expect(clippy::unnecessary_wraps, reason = "it stands where others fail")]
 fn hinted(name: &str, hint: &Value) -> Step {
     let mut envelope = json!({"code": "rate_limited", "error": "slow down"});
     envelope[name] = hint.clone();
@@ -231,7 +232,7 @@ async fn case_048_fractions_and_numbers_in_strings_are_rounded_up_and_never_an_e
         assert!(seen.calls[1] >= wait, "{hint}: {:?}", seen.calls);
     }
     // As a float, which holds no more than it does.
-    let wait = retry_after::in_json(&json!({"retryAfter": 292.052427053})).unwrap();
+    let wait = retry_after::in_json(&json!({"retryAfter": 292.052_427_053})).unwrap();
     assert!(wait >= Duration::from_nanos(292_052_427_053));
     assert!(wait <= Duration::from_nanos(292_052_427_054));
 }

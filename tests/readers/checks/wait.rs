@@ -19,7 +19,7 @@ fn asked(whole: &str, fraction: &str, unit: u128) -> Option<u128> {
     let number = |digits: &str| digits.bytes().fold(0, |n, b| n * 10 + u128::from(b - b'0'));
     let scale = (0..fraction.len()).fold(1_u128, |scale, _| scale * 10);
     let part = number(fraction) * unit;
-    let rounded_up = part / scale + u128::from(part % scale > 0);
+    let rounded_up = part / scale + u128::from(!part.is_multiple_of(scale));
     Some(number(whole) * unit + rounded_up)
 }
 
