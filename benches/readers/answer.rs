@@ -13,6 +13,7 @@ pub(crate) struct Answer {
     texts: Vec<String>,
     structured: Option<Value>,
     is_error: bool,
+    is_interim: bool,
 }
 
 impl Answer {
@@ -21,6 +22,7 @@ impl Answer {
             texts,
             structured: None,
             is_error: true,
+            is_interim: false,
         }
     }
 
@@ -29,6 +31,15 @@ impl Answer {
             texts: vec!["the first 20 of desert planets".to_owned()],
             structured,
             is_error: false,
+            is_interim: false,
+        }
+    }
+
+    /// The same as an answer that nobody looks into.
+    pub(crate) fn interim(self) -> Self {
+        Self {
+            is_interim: true,
+            ..self
         }
     }
 }
@@ -42,6 +53,10 @@ impl ToolCall for Answer {
 impl ToolResult for Answer {
     fn is_error(&self) -> bool {
         self.is_error
+    }
+
+    fn is_interim(&self) -> bool {
+        self.is_interim
     }
 
     fn texts(&self) -> impl Iterator<Item = &str> {
