@@ -5,10 +5,17 @@ use crate::{
     inputs::{numbers, parts, stories, texts},
 };
 use chrono::{DateTime, SecondsFormat, Utc};
-use mcp_resilience::classify::retry_after::{in_header, in_json};
+use mcp_resilience::{
+    call_log::JsonLines,
+    classify::retry_after::{in_header, in_json},
+};
 use proptest::{collection::vec, prelude::*, sample::select, test_runner::Config};
-use serde_json::json;
-use std::time::{Duration, SystemTime};
+use serde_json::{Value, json};
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex},
+    time::{Duration, SystemTime},
+};
 
 /// Without a file for what failed: a failure shows its input.
 fn config() -> Config {
@@ -29,6 +36,22 @@ const UNITS: &[(&str, u64)] = &[
     ("h", 3_600_000_000_000),
     ("d", 86_400_000_000_000),
 ];
+
+/// What came in each write.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<String>>>);
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        self.0.lock().unwrap().push(text);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 #[expect(clippy::disallowed_methods, reason = "a date is the wall clock's")]
 fn now() -> SystemTime {
@@ -91,6 +114,24 @@ proptest! {
     #[test]
     fn every_line_of_the_log_is_one_json_object_within_its_limits(story in stories()) {
         story.check();
+    }
+
+    #[test]
+    fn what_is_written_is_a_line_for_each_call_and_each_is_json(stories in vec(stories(), 0..4)) {
+        let written = Written::default();
+        let sink = JsonLines::new(written.clone());
+        for story in &stories {
+            story.happen(sink.clone());
+        }
+        drop(sink);
+        let writes = written.0.lock().unwrap().clone();
+        prop_assert_eq!(writes.len(), stories.len(), "one write each");
+        for write in writes {
+            let line = write.strip_suffix('\n').unwrap();
+            prop_assert!(!line.contains('\n') && line.len() <= 16 * 1024);
+            let line: Value = serde_json::from_str(line).unwrap();
+            prop_assert!(line.is_object());
+        }
     }
 
     #[test]

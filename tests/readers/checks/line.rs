@@ -105,7 +105,15 @@ impl Story {
     /// The line that it leaves.
     pub(crate) fn line(&self) -> String {
         let lines = Lines::default();
-        let layer = CallLogLayer::new(lines.clone()).arguments(self.logging);
+        self.happen(lines.clone());
+        let mut lines = lines.0.lock().expect("no panic").clone();
+        assert_eq!(lines.len(), 1, "exactly one line: {lines:?}");
+        lines.swap_remove(0)
+    }
+
+    /// Makes the call, in front of this sink.
+    pub(crate) fn happen(&self, sink: impl Sink + 'static) {
+        let layer = CallLogLayer::new(sink).arguments(self.logging);
         let mut outcome = Some(self.outcome());
         let tool = service_fn(move |_: Call| {
             let outcome = outcome.take().expect("one call");
@@ -124,9 +132,6 @@ impl Story {
             End::IsDropped => drop(answer),
             _ => drop(at_once(answer)),
         }
-        let mut lines = lines.0.lock().expect("no panic").clone();
-        assert_eq!(lines.len(), 1, "exactly one line: {lines:?}");
-        lines.swap_remove(0)
     }
 
     fn outcome(&self) -> Result<Answer, BoxError> {
