@@ -31,12 +31,12 @@
 //! | `level` | `INFO` for a success and a tool's own error, `WARN` for what was repeated and for trouble on the way, `ERROR` for a crash or what is fatal; the [table](crate::failure#the-classes) has all |
 //! | `event` | `call` |
 //! | `method`, then `tool`, `uri` or `prompt` | what was called |
-//! | `arguments` | as JSON, numbers as the SDK read them; secrets masked ([`ArgumentLogging`]) |
+//! | `arguments` | as JSON, numbers digit for digit as the SDK read them, what JSON lacks (NaN) as `null`; secrets masked ([`ArgumentLogging`]) |
 //! | `outcome` | `success`, `failed`, `cancelled` (nobody waited for the end), or `interim` (the server asks for input, or made a task of it) |
 //! | `is_error` | the result's flag; absent where there is no result |
 //! | `retried`, `attempts` | whether there was more than one attempt, and how many |
-//! | `latency_ms` | from the call to its end, waits included |
-//! | `waited_ms` | the waits' share of it |
+//! | `latency_ms` | from the call to its end, waits included, by a clock that never goes back |
+//! | `waited_ms` | the waits' share of it; the rest is the attempts and what they waited for below |
 //! | `class`, `code`, `delivery`, `retry_after_ms` | what is known of the failure |
 //! | `retry_stopped` | why it was not repeated, where waiting might have helped |
 //! | `retries` | each attempt that was followed by a wait: `class`, `code`, `wait_ms` |
@@ -55,7 +55,10 @@
 //! To stderr by default: **stdout is MCP's stdio transport, and no line may ever go there.** A
 //! [`Sink`] may be [`JsonLines`] over any writer, [`TracingEvents`], or your own. A sink that is
 //! slow, full or broken neither delays nor fails a call; what it loses is
-//! [counted](JsonLines::lost).
+//! [counted](JsonLines::lost), and the first loss is told as a `tracing` event. There is no mode in
+//! which a call fails because its line is lost: the line is written when the tool has run, and a
+//! failure then would only have it run again. Who has to stop without a log watches that count, or
+//! keeps a sink of their own that [shuts](crate::fatal::FatalHandle::shut) the stack.
 //!
 //! Every call also runs in a `tracing` span named `tools/call NAME` (as `otel.name`) with
 //! OpenTelemetry's names for MCP: `mcp.method.name`, `gen_ai.operation.name`, `gen_ai.tool.name`,

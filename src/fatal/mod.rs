@@ -14,6 +14,16 @@
 //! The end is the end of one stack: where a tool calls on through a stack of its own, and that one
 //! has shut, its failure is [`Disabled`](crate::Class::Disabled) to the stack around the tool.
 //!
+//! # What is fatal
+//!
+//! What the application requires, by its `?`. A check whose error is kept and not returned disables
+//! one part and leaves the rest to serve: give its tools
+//! [`Failure::disabled`](crate::Failure::disabled). Credentials that are refused are fatal in the
+//! first dial or in a check at the start, and an ordinary failure in a call.
+//!
+//! What these layers contain are calls, and their panics. A start that fails, or panics, ends the
+//! process as it would without them.
+//!
 //! # When to use it
 //!
 //! Outside [`retry`](crate::retry), so that nothing fatal is tried again; inside

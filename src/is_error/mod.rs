@@ -13,6 +13,16 @@
 //! What to do is said only where it helps: how long to wait, which argument to correct, which tool
 //! to use instead, and for a call that may have run, to verify first.
 //!
+//! A message that is blank gives way to a phrase for the class. The sources of an error never stand in
+//! for it: they may name what a model is not to read, and are for the log. A call that was cancelled
+//! is answered too: its error is for the host, since no model waits for it any more.
+//!
+//! An error that the server said as one of JSON-RPC stays that error, unknown tools included: turned
+//! into a result it would lose its code and its data. A result that the tool could not put into
+//! JSON is a failure like any other, and is not run again; as an error that nobody named it is a
+//! crash, so let a [rule](crate::classify::ClassifyLayer::rule) make
+//! [`Failure::invalid_output`](crate::Failure::invalid_output) of it to say more.
+//!
 //! # The envelope
 //!
 //! A flagged result that is built here carries, for programs, `code`, `error`, `status`,
@@ -32,8 +42,9 @@
 //!
 //! On by default, and never repeated: structured content with a documented `code` of the
 //! [table](crate::failure#the-classes) and a text in `error` or `message`. A document that merely has an `error`
-//! key stays a success. [`IsErrorLayer::trust_unflagged`] turns it off,
-//! [`IsErrorLayer::detect`] adds detectors that guess more; [`detect`] has some.
+//! key stays a success, and so does a result that is empty or says nothing of the flag.
+//! [`IsErrorLayer::trust_unflagged`] turns it off, [`IsErrorLayer::detect`] adds detectors that guess
+//! more; [`detect`] has some.
 //!
 //! # When to use it
 //!

@@ -15,6 +15,8 @@
 //! | may have run, but says `retryable: true`, or has a code that the server documents as one to repeat | yes |
 //! | may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
 //!
+//! That a request can be cloned says nothing of that: it only makes a repeat possible.
+//!
 //! A [`Tool`](crate::Class::Tool) failure is of those that waiting does not help, unless it says
 //! `retryable: true`. A call whose session the server lost is repeated once.
 //!
@@ -30,9 +32,11 @@
 //! costs none of the budget, since it happens to all calls at the same time. So it is for a lost
 //! session. Not for a timeout, and not where the next connection fails as well.
 //!
-//! A hint is a floor, and jitter only goes on top. Zero is no hint. A wait that does not fit into
-//! the deadline is not begun, nor one for a hint above [`max_retry_after`]: the failure goes up at
-//! once with the hint in it.
+//! The cap holds for what is drawn, and has no say in hints: they have a maximum of their own. A hint
+//! is a floor, and jitter only goes on top. Zero is no hint, and does not set the backoff back. A wait
+//! that does not fit into the deadline is not begun, nor one for a hint above [`max_retry_after`]: the
+//! failure goes up at once with the hint in it, and says why ([`Stopped`](crate::failure::Stopped)). A
+//! hint is never shortened: a call that comes back early is refused again.
 //!
 //! # Defaults
 //!

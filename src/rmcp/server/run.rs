@@ -1,6 +1,6 @@
 use super::{Resilient, ServerCall};
 use crate::{
-    failure::BoxError,
+    failure::{BoxError, Class, Failure},
     fatal::{Fatal, startup::OrFatal},
     rmcp::Answer,
 };
@@ -9,7 +9,7 @@ use ::rmcp::{
 };
 use std::{
     error::Error,
-    fmt,
+    fmt, io,
     pin::{Pin, pin},
     task::{Context, Poll},
     time::Duration,
@@ -71,7 +71,7 @@ where
         let running = tokio::select! {
             serving = self.serve(transport) => match serving {
                 Ok(running) => running,
-                Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+                Err(error) if is_leaving(&error) => return Ok(()),
                 Err(error) => return Err(error).or_fatal("cannot serve the client"),
             },
             cause = end.as_mut() => return Err(cause),
@@ -181,6 +181,20 @@ where
             Some(cause) => Err(cause),
             None => outcome,
         }
+    }
+}
+
+/// Whether the client is gone before the handshake was over; also where that shows only when its
+/// answer cannot be written.
+fn is_leaving(error: &ServerInitializeError) -> bool {
+    match error {
+        ServerInitializeError::ConnectionClosed(_) => true,
+        ServerInitializeError::TransportError { error, .. } => {
+            let error = error.error.downcast_ref::<io::Error>();
+            let named = error.map(|error| Failure::from(io::Error::from(error.kind())));
+            named.is_some_and(|failure| failure.class() == Class::Connection)
+        }
+        _ => false,
     }
 }
 
