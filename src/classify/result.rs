@@ -28,7 +28,7 @@ fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
     let envelope = envelope(result, lookup);
     let text = result
         .texts()
-        .map(|text| first(text, SCAN_LIMIT).trim())
+        .map(|text| first(text, MESSAGE_LIMIT).trim())
         .find(|text| !text.is_empty());
     let (class, delivery) = match envelope.class() {
         Some(named) => named,
@@ -38,7 +38,7 @@ fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
     };
     let failure = envelope.into_failure(class, lookup).with_delivery(delivery);
     match (failure.message(), text) {
-        (None, Some(text)) => failure.with_message(first(text, MESSAGE_LIMIT).to_owned()),
+        (None, Some(text)) => failure.with_message(text.to_owned()),
         _ => failure,
     }
 }
@@ -49,7 +49,12 @@ fn envelope(result: &impl ToolResult, lookup: Lookup<'_>) -> Envelope {
     let read = |json: &Value| Envelope::read(json, lookup);
     let says_something = |envelope: &Envelope| envelope.says_something();
     let structured = result.structured().map(read);
-    let in_text = result.texts().filter_map(json).map(|json| read(&json));
+    // Of all texts together.
+    let mut left = SCAN_LIMIT;
+    let in_text = result.texts().filter_map(|text| {
+        left = left.checked_sub(text.len())?;
+        Some(read(&json(text)?))
+    });
     let mut all = structured.into_iter().chain(in_text).filter(says_something);
     let mut keys = std::iter::once(META_KEY).chain(known::META.iter().copied());
     let mut envelope = all
@@ -70,6 +75,6 @@ fn envelope(result: &impl ToolResult, lookup: Lookup<'_>) -> Envelope {
 }
 
 fn json(text: &str) -> Option<Value> {
-    let is_candidate = text.len() <= SCAN_LIMIT && text.trim_start().starts_with('{');
+    let is_candidate = text.trim_start().starts_with('{');
     is_candidate.then(|| serde_json::from_str(text).ok())?
 }

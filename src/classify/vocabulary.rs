@@ -170,5 +170,6 @@ pub(super) const TEXT_NUMBERS: &[i64] = &[-32602, -32600];
 
 /// Numbers under which a session that is gone is told: an SDK's client and server, another SDK's
 /// server.
-pub(super) const SESSION_LOSS_NUMBERS: &[i64] = &[-32600, -32001];
+// The positive one is a slip that is in the field.
+pub(super) const SESSION_LOSS_NUMBERS: &[i64] = &[-32600, -32001, 32600];
 pub(super) const SESSION_LOSS: &[&str] = &["Session not found", "Session terminated"];

@@ -208,8 +208,15 @@ pub(crate) fn is_same_word(known: &str, code: &str) -> bool {
             .filter(|byte| !matches!(byte, b'_' | b'-' | b' '))
             .map(|byte| byte.to_ascii_lowercase())
     }
+    let is_candidate = match (known.as_bytes(), code.as_bytes()) {
+        // Most differ here.
+        ([first, ..], [other, ..]) if other.is_ascii_alphanumeric() => {
+            first.eq_ignore_ascii_case(other)
+        }
+        _ => true,
+    };
     // A longer one is none, and costs nothing.
-    code.len() <= 64 && letters(known).eq(letters(code))
+    is_candidate && code.len() <= 64 && letters(known).eq(letters(code))
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ async fn case_020_credentials_that_are_refused_while_reconnecting_end_the_dials_
         let begun = tokio::time::Instant::now();
         let answer = call().await.unwrap();
         assert!(answer.is_error);
-        assert_eq!(begun.elapsed().as_millis(), 100, "the retry's, no backoff");
+        assert_eq!(begun.elapsed().as_millis(), 0, "no wait, no backoff");
         assert_eq!(server.lines.all()[1]["class"], "unauthorized");
         let logged = server.lines.all()[1]["error"].to_string();
         assert!(logged.contains("401"), "{logged}");

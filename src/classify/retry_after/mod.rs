@@ -49,33 +49,30 @@ fn in_members(object: &Map<String, Value>) -> Option<Duration> {
 
 /// The wait in one member of an object, if its name is one for a wait.
 pub(super) fn member(key: &str, value: &Value, lookup: Lookup<'_>) -> Option<Duration> {
-    match lookup.unit(key)? {
-        Unit::Seconds => match value {
-            Value::Number(number) => span::seconds(&number.to_string()),
-            Value::String(text) => seconds_text(text),
-            _ => None,
-        },
-        Unit::Milliseconds => {
-            let text = match value {
-                Value::Number(number) => number.to_string(),
-                Value::String(text) => text.trim().to_owned(),
-                _ => return None,
-            };
-            span::milliseconds(&text).or_else(|| span::with_units(&text))
+    match (lookup.unit(key)?, value) {
+        (Unit::Seconds, Value::Number(number)) => span::seconds(&number.to_string()),
+        (Unit::Seconds, Value::String(text)) => seconds_text(text),
+        (Unit::Milliseconds, Value::Number(number)) => span::milliseconds(&number.to_string()),
+        (Unit::Milliseconds, Value::String(text)) => {
+            let text = short(text)?;
+            span::milliseconds(text).or_else(|| span::with_units(text))
         }
-        Unit::Instant => match value {
-            Value::Number(number) => date::until_epoch(number.as_f64()?),
-            Value::String(text) => {
-                date::until(text.trim()).or_else(|| date::until_epoch(text.trim().parse().ok()?))
-            }
-            _ => None,
-        },
+        (Unit::Instant, Value::Number(number)) => date::until_epoch(number.as_f64()?),
+        (Unit::Instant, Value::String(text)) => {
+            let text = short(text)?;
+            date::until(text).or_else(|| date::until_epoch(text.parse().ok()?))
+        }
+        _ => None,
     }
 }
 
+/// No form is longer; what is, is prose.
+fn short(text: &str) -> Option<&str> {
+    Some(text).filter(|text| text.len() <= 64).map(str::trim)
+}
+
 fn seconds_text(text: &str) -> Option<Duration> {
-    // No form is longer; what is, is prose.
-    let text = Some(text.trim()).filter(|text| text.len() <= 64)?;
+    let text = short(text)?;
     span::seconds(text)
         .or_else(|| span::with_units(text))
         .or_else(|| date::until(text))
