@@ -38,9 +38,9 @@ impl Envelope {
             }
             envelope.add_cautions_of(object, lookup);
             if envelope.named.is_none() {
-                let class = envelope.class_of_status(&places);
+                let named = envelope.class_of_status(&places);
                 envelope.named =
-                    class.map(|class| (class, delivery(class.delivery(), is_status_of_the_call)));
+                    named.map(|(class, reached)| (class, delivery(reached, is_status_of_the_call)));
             }
         }
         envelope
@@ -68,7 +68,9 @@ impl Envelope {
 
     /// Takes from an object, wherever in it they stand, the wait, and that a repeat is not fine.
     fn add_cautions_of(&mut self, object: &Object, lookup: Lookup<'_>) {
-        for (key, value) in of_hints(object).flatten() {
+        let places = of_the_call(object, lookup);
+        let objects = places.iter().flat_map(|place| of_hints(place.object));
+        for (key, value) in objects.flatten() {
             if says_no(key, value) {
                 self.say_retryable(false);
             }
@@ -78,21 +80,22 @@ impl Envelope {
         }
     }
 
-    /// The same from what a server says beside the answer, and that a repeat is fine.
+    /// The same from what a server says beside the answer, and that a repeat is fine: in its own
+    /// members, or those of a namespace there.
     pub(super) fn add_hints_of(&mut self, object: &Object, lookup: Lookup<'_>) {
-        for (key, value) in of_hints(object).flatten() {
-            if says_yes(key, value) {
-                self.say_retryable(true);
-            }
+        let namespaces = object.values().filter_map(Value::as_object);
+        let own = std::iter::once(object).chain(namespaces);
+        if own.flatten().any(|(key, value)| says_yes(key, value)) {
+            self.say_retryable(true);
         }
         self.add_cautions_of(object, lookup);
     }
 
-    /// Takes the same from another envelope.
-    pub(super) fn add_hints(&mut self, other: &Self) {
+    /// Takes the cautions of another envelope.
+    pub(super) fn add_cautions(&mut self, other: &Self) {
         self.retry_after = self.retry_after.max(other.retry_after);
-        if let Some(retryable) = other.retryable {
-            self.say_retryable(retryable);
+        if other.retryable == Some(false) {
+            self.say_retryable(false);
         }
     }
 
@@ -150,7 +153,8 @@ impl Envelope {
     fn read_code(&mut self, value: &Value, is_the_call: bool, lookup: Lookup<'_>) {
         match value {
             Value::String(text) if !text.trim().is_empty() => {
-                let named = lookup.word(text).filter(|_| self.named.is_none());
+                let is_open = self.named.is_none() || matches!(self.code, Some(Code::Number(_)));
+                let named = lookup.word(text).filter(|_| is_open);
                 if let Some((class, reached)) = named {
                     self.named = Some((class, delivery(reached, is_the_call)));
                 }
@@ -173,17 +177,21 @@ impl Envelope {
         }
     }
 
-    fn class_of_status(&self, places: &[Place<'_>]) -> Option<Class> {
+    /// By the status alone, of which 503 does not tell how far the call got: whatever is in the way
+    /// says it too.
+    fn class_of_status(&self, places: &[Place<'_>]) -> Option<Named> {
         let tells_limits = || {
             places.iter().any(|place| {
                 let has = |key| place.object.get(key).is_some_and(Value::is_object);
                 has("current") && has("limits")
             })
         };
-        match self.status? {
-            503 if tells_limits() => Some(Class::AtCapacity),
-            status => status::class(status),
-        }
+        let class = match self.status? {
+            503 if tells_limits() => Class::AtCapacity,
+            503 => return Some((Class::Unavailable, Delivery::Unknown)),
+            status => status::class(status)?,
+        };
+        Some((class, class.delivery()))
     }
 }
 

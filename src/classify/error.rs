@@ -1,5 +1,5 @@
 use super::{rpc, rules::Rules};
-use crate::failure::{BoxError, Chain, Class, Delivery, Failure, RpcError};
+use crate::failure::{BoxError, Chain, Class, Failure, RpcError};
 use std::error::Error;
 
 /// Names an error: by the user's rules, by its type, or as a crash.
@@ -47,12 +47,8 @@ fn name(error: BoxError, rules: &Rules) -> Failure {
     };
     // Somebody wrapped it: whether it was this call that was refused, or one of the tool's own
     // after half its work, does not show.
-    let failure = rpc::classify(rpc_error, rules.lookup()).because(error);
-    if failure.delivery().did_not_run() {
-        failure.with_delivery(Delivery::Unknown)
-    } else {
-        failure
-    }
+    let failure = rpc::classify(rpc_error, rules.lookup());
+    failure.only_a_cause().because(error)
 }
 
 /// Whoever made the failure of a JSON-RPC error did not know the user's words.

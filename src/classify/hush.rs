@@ -25,7 +25,8 @@ pub fn hush_panics() {
     ONCE.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if DEPTH.get() == 0 {
+            // Where a panic is the end, nobody else tells it.
+            if DEPTH.get() == 0 || cfg!(panic = "abort") {
                 before(info);
             } else {
                 PLACE.set(info.location().map(ToString::to_string));

@@ -23,7 +23,9 @@ impl ClassifyLayer {
 
     /// Teaches it an error type. The rule is asked for every error of that type, also one that is
     /// the source of another; the first rule that answers decides, and the error becomes the
-    /// failure's source.
+    /// failure's source. What it makes of a JSON-RPC error is still read by your [`Words`](super::Words).
+    /// A refusal says that **the call** did not run: of an error that may be a source, only that the
+    /// tool's own call was refused.
     #[must_use]
     pub fn rule<E: Error + 'static>(
         mut self,

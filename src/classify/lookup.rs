@@ -104,7 +104,7 @@ impl<'a> Lookup<'a> {
     /// The names of the objects in which an envelope speaks of the call.
     pub(super) fn envelopes(self) -> impl Iterator<Item = &'a str> {
         let own = self.own(|words| &words.envelopes);
-        std::iter::once(known::ERROR).chain(own.map(|name| &**name))
+        own.map(|name| &**name).chain([known::ERROR])
     }
 
     fn has(self, list: fn(&Words) -> &Vec<String>, key: &str) -> bool {

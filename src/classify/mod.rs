@@ -39,7 +39,9 @@
 //! | code `upstream_unknown` | `Crash` | no: the log has it at ERROR |
 //! | HTTP 401, 403 | `Unauthorized`, `Forbidden` | no |
 //! | HTTP 429 with or without `Retry-After` | `RateLimited` | any tool |
-//! | HTTP 413, and any 4xx without a JSON-RPC error | `InvalidInput` | no |
+//! | HTTP 413, and any other 4xx without a JSON-RPC error | `InvalidInput` | no |
+//! | HTTP 408 with `Retry-After` | `Timeout` | any tool: the request did not arrive |
+//! | HTTP 408 without: a server whose handler takes too long says it as well | `Timeout` | safe tools |
 //! | HTTP 400, 405, 406 with a JSON-RPC error (`-32000`, `-32600`, `-32700`) | `Protocol` | no: the host gets it as it is |
 //! | text `MCP error -32602: Input validation error…`, with or without the number in front | `InvalidInput` | no |
 //! | text `MCP error -32602: Tool NAME not found` | `NotFound` | no |
@@ -51,7 +53,7 @@
 //! | code `too_many_requests`, `rate_limit_error`, `rate_limit_exceeded`, `ThrottlingException` | `RateLimited` | any tool |
 //! | code `quota_exceeded`, `resource_exhausted`, `overloaded`, `unavailable` | `RateLimited`, `AtCapacity`, `Unavailable` | safe tools: it may have run |
 //! | code `timeout`, `upstream_timeout`, `upstream_unavailable` and the like | `Timeout`, `Upstream` | safe tools |
-//! | an unknown code with an HTTP `status` | as that status | any tool for 429 and 503 |
+//! | an unknown code with an HTTP `status` | as that status | any tool for 429, safe tools for 503 |
 //! | an unknown code with `retryable: true` | `Tool` | any tool: the server said so |
 //! | any code with `retryable: false`, `recovery: "terminal"`, `category: "permanent"` | of the code | no |
 //! | a code, a status or `retryable: true` in a [part](#where-an-envelope-is-looked-for) of an answer | of the code | safe tools, if time heals the class |
@@ -105,7 +107,7 @@
 //! # Teaching it a type of error
 //!
 //! ```
-//! use mcp_resilience::{Class, Failure, classify::ClassifyLayer};
+//! use mcp_resilience::{Class, Delivery, Failure, classify::ClassifyLayer};
 //! # use mcp_resilience::call::{Flagged, ToolResult};
 //! # #[derive(Debug)]
 //! # struct Answer(bool);
@@ -124,7 +126,10 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! let mut tools = ServiceBuilder::new()
-//!     .layer(ClassifyLayer::new().rule(|_: &PoolExhausted| Some(Failure::at_capacity(None))))
+//!     .layer(ClassifyLayer::new().rule(|_: &PoolExhausted| {
+//!         // It may be the tool's second query: that this one was refused does not tell that nothing ran.
+//!         Some(Failure::at_capacity(None).with_delivery(Delivery::Unknown))
+//!     }))
 //!     .service_fn(async |tool: &str| match tool {
 //!         "query" => Err(PoolExhausted.into()),
 //!         "panic" => panic!("index out of range"),

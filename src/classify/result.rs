@@ -66,7 +66,7 @@ fn envelope(result: &impl ToolResult, lookup: Lookup<'_>) -> Envelope {
         .unwrap_or_default();
     // What else was said of a repeat: the longest wait counts, and whoever says no.
     for other in all {
-        envelope.add_hints(&other);
+        envelope.add_cautions(&other);
     }
     if let Some(meta) = result.meta() {
         envelope.add_hints_of(meta, lookup);

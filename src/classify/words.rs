@@ -11,7 +11,7 @@ type Name = Cow<'static, str>;
 /// content, in JSON in a text, in the `data` of a JSON-RPC error, under `_meta`. All that holds for
 /// those holds for them: a word decides only at its place, `retryable: false` beats it, a wait makes
 /// nothing repeatable. Codes are compared without case, `_`, `-` and blanks, names of fields without
-/// case, `_` and `-`, texts letter by letter.
+/// case, `_` and `-`, texts and the names of envelopes letter by letter.
 ///
 /// Whether a code says that the call **did not run** is the one thing that is dangerous to say: such
 /// a call is made again, whatever its tool does. So it has methods of its own,

@@ -166,6 +166,16 @@ impl Failure {
         self
     }
 
+    /// As it counts where it only caused a call's failure: that it was refused, or may be repeated,
+    /// tells nothing of that call.
+    pub(crate) fn only_a_cause(mut self) -> Self {
+        if self.inner.delivery.did_not_run() {
+            self.inner.delivery = Delivery::Unknown;
+        }
+        self.inner.retryable = self.inner.retryable.filter(|retryable| !retryable);
+        self
+    }
+
     /// What caused another failure caused this one too.
     pub(crate) fn caused_like(mut self, other: &Self) -> Self {
         self.inner.source.clone_from(&other.inner.source);

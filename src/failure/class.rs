@@ -14,11 +14,11 @@ pub enum Class {
     Timeout,
     /// The server no longer knows the session. By the protocol that refuses the call.
     SessionLost,
-    /// Too many calls. The call did not run.
+    /// Too many calls.
     RateLimited,
-    /// Too many calls at once. The call did not run.
+    /// Too many calls at once.
     AtCapacity,
-    /// The service is away for now. The call did not run.
+    /// The service is away for now.
     Unavailable,
     /// What stands behind the tool failed.
     Upstream,

@@ -1,6 +1,6 @@
 //! What is known of other people's errors, by their type.
 
-use super::{BoxError, Chain, Class, Delivery, Failure, Fatal, Repeats, RpcError};
+use super::{BoxError, Chain, Class, Failure, Fatal, Repeats, RpcError};
 use std::{error::Error, io};
 use tower::{buffer::error as buffer, load_shed::error as load_shed, timeout::error as timeout};
 
@@ -42,8 +42,8 @@ fn recognise(error: &(dyn Error + 'static)) -> Failure {
         let Some(mut known) = known(cause) else {
             continue;
         };
-        if depth > 0 && known.delivery().did_not_run() {
-            known = known.with_delivery(Delivery::Unknown);
+        if depth > 0 {
+            known = known.only_a_cause();
         }
         if known.class().repeats() == Repeats::Never {
             return known;

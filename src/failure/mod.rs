@@ -33,16 +33,16 @@
 //!
 //! One row each. *Repeated* is what [`retry`](crate::retry) does; *by delivery* means: if the call
 //! did not run, or the tool may run twice. An explicit `retryable: false` beats every row, an
-//! explicit `retryable: true` also lets a `Tool` or `Upstream` failure be repeated.
+//! explicit `retryable: true` also lets a `Tool` failure be repeated, and any that time heals.
 //!
 //! | Class | Codes | Who acts | Repeated | New connection | Log level |
 //! |---|---|---|---|---|---|
 //! | [`Connection`](Class::Connection) | | the stack | by delivery | yes | WARN |
 //! | [`Timeout`](Class::Timeout) | | the stack | by delivery | yes | WARN |
 //! | [`SessionLost`](Class::SessionLost) | | the stack | by delivery | yes | WARN |
-//! | [`RateLimited`](Class::RateLimited) | `rate_limited` | time | yes (refused) | no | WARN |
-//! | [`AtCapacity`](Class::AtCapacity) | `at_capacity` | time | yes (refused) | no | WARN |
-//! | [`Unavailable`](Class::Unavailable) | `service_unavailable` | time | yes (refused) | no | WARN |
+//! | [`RateLimited`](Class::RateLimited) | `rate_limited` | time | by delivery | no | WARN |
+//! | [`AtCapacity`](Class::AtCapacity) | `at_capacity` | time | by delivery | no | WARN |
+//! | [`Unavailable`](Class::Unavailable) | `service_unavailable` | time | by delivery | no | WARN |
 //! | [`Upstream`](Class::Upstream) | `upstream_error` | time | by the server's word or the hints | no | WARN |
 //! | [`InvalidInput`](Class::InvalidInput) | `bad_request`, `upstream_client_error` | the model | no | no | INFO |
 //! | [`Blocked`](Class::Blocked) | `ssrf_blocked` | the model | no | no | INFO |

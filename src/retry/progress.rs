@@ -99,10 +99,10 @@ impl<S, Req> Progress<S, Req> {
                 past: Vec::new(),
             })
         });
+        let ceiling = waiting.source.next().ok_or(Stopped::Attempts)?;
         let wait = if failure.is_paced() && failure.retry_after().is_none() {
             decide::no_wait(room)?
         } else {
-            let ceiling = waiting.source.next().ok_or(Stopped::Attempts)?;
             decide::wait(failure.retry_after(), ceiling, room, &self.policy)?
         };
         // Last, so that a repeat that is not made for another reason is not paid for. The end of a

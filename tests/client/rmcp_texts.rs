@@ -84,7 +84,7 @@ async fn what_rmcps_own_client_for_http_reports_is_named() {
             None,
         ),
         (status(403), C::Forbidden, D::Refused, None),
-        (status(408), C::Timeout, D::Refused, None),
+        (status(408), C::Timeout, D::Unknown, None),
         (
             with(status(429), "retry_after", json!("7")),
             C::RateLimited,

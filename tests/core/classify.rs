@@ -168,7 +168,12 @@ async fn a_status_decides_where_no_known_code_does() {
     ];
     for (envelope, class) in cases {
         let failure = failure_of(Answer::envelope(envelope.clone())).await;
-        let expected = (class, class.delivery(), None, None);
+        // A proxy says 503 too, when it lost the request.
+        let delivery = match class {
+            Class::Unavailable => Delivery::Unknown,
+            class => class.delivery(),
+        };
+        let expected = (class, delivery, None, None);
         assert_eq!(verdict(&failure), expected, "{envelope}");
         assert_eq!(failure.code(), Some(&Code::from("E17")), "{envelope}");
     }
@@ -404,6 +409,8 @@ async fn a_json_rpc_error_is_named_and_kept_as_it_is() {
                 D::Refused if is_wrapped => D::Unknown,
                 delivery => delivery,
             };
+            // Nor does a cause say that the whole may run again.
+            let retryable = retryable.filter(|yes| !is_wrapped || !yes);
             let expected = (class, delivery, wait, retryable);
             assert_eq!(verdict(&failure), expected, "{error:?}");
             assert_eq!(failure.rpc_error(), Some(&error));
@@ -606,4 +613,32 @@ async fn a_call_of_a_service_that_is_not_ready_was_not_sent() {
 async fn a_panic_of_readiness_is_a_crash_too() {
     let failure = unready(|| panic!("no such shelf")).await;
     assert_eq!(failure.class(), Class::Crash);
+}
+
+#[tokio::test]
+async fn a_wait_and_a_no_are_heard_wherever_the_code_beside_them_is() {
+    let said = json!({"code": "rate_limited", "retryAfter": 60, "retryable": false});
+    let nested = [
+        json!({"error": {"data": said}}),
+        json!({"data": {"error": said}}),
+        json!({"details": {"error": said}}),
+        json!({"error": {"message": "x", "data": said}}),
+        json!({"error": {"error": said}}),
+    ];
+    for envelope in nested {
+        let failure = failure_of(Answer::envelope(envelope.clone())).await;
+        assert_eq!(failure.retryable(), Some(false), "{envelope}");
+        let wait = failure.retry_after();
+        assert_eq!(wait, Some(Duration::from_secs(60)), "{envelope}");
+    }
+}
+
+#[tokio::test]
+async fn what_only_caused_a_failure_says_not_that_the_whole_may_run_again() {
+    let upstream = RpcError::new(-32603, "x", Some(json!({"retryable": true})));
+    let failure = failure_of_error(wrapped(upstream)).await;
+    assert_eq!(failure.retryable(), None);
+    let upstream = Failure::upstream("x").with_retryable(true);
+    let failure = failure_of_error(wrapped(upstream)).await;
+    assert_eq!(failure.retryable(), None);
 }

@@ -22,7 +22,7 @@ mod span;
 
 use super::{
     lookup::{Lookup, Unit},
-    places::of_hints,
+    places::{of_hints, of_the_call},
 };
 use serde_json::{Map, Value};
 use std::time::Duration;
@@ -37,7 +37,9 @@ pub fn in_header(value: &str) -> Option<Duration> {
 /// `data`, or one level down under a name of the server's own.
 #[must_use]
 pub fn in_json(value: &Value) -> Option<Duration> {
-    of_hints(value.as_object()?).filter_map(in_members).max()
+    let places = of_the_call(value.as_object()?, Lookup::BUILT_IN);
+    let objects = places.iter().flat_map(|place| of_hints(place.object));
+    objects.filter_map(in_members).max()
 }
 
 fn in_members(object: &Map<String, Value>) -> Option<Duration> {

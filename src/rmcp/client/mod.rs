@@ -40,7 +40,7 @@
 //! | the connection was closed before it was sent; nothing listens | not sent | any tool |
 //! | the server says that it does not know the session | refused | any tool, once |
 //! | it answers 404 to a session, and does not say why | unknown | read-only and idempotent tools, once |
-//! | the server refused: 401, 403, 408, 429, 503, a documented code | refused | where the class says so |
+//! | the server refused: 401, 403, 429, 408 and 503 with `Retry-After`, a documented code | refused | where the class says so |
 //! | the connection was lost, no answer in time | unknown | read-only and idempotent tools |
 //! | the answer had no id, or a foreign one | unknown | read-only and idempotent tools |
 //!

@@ -6,7 +6,8 @@
 //! one as it was, what was kept goes up in its place; one that it changed is its own.
 
 use crate::{
-    failure::{BoxError, Chain, Failure, RpcError},
+    classify::ClassifyLayer,
+    failure::{BoxError, Chain, Class, Delivery, Failure, RpcError},
     ledger::CallId,
 };
 use ::rmcp::{ErrorData, model::ErrorCode};
@@ -37,8 +38,17 @@ fn exchange(error: ErrorData) -> BoxError {
     });
     thrown.unwrap_or_else(|| match reported(&error) {
         Some(id) => Failure::crash(Elsewhere { id: id.to_owned() }).into(),
-        None => RpcError::new(error.code.0, error.message, error.data).into(),
+        None => of_handler(RpcError::new(error.code.0, error.message, error.data)),
     })
+}
+
+/// A handler has no session to lose: one that was lost was its own upstream's, after who knows what.
+fn of_handler(error: RpcError) -> BoxError {
+    let failure = ClassifyLayer::new().name(error.clone());
+    if failure.class() == Class::SessionLost {
+        return failure.with_delivery(Delivery::Unknown).into();
+    }
+    error.into()
 }
 
 /// Keeps an error, and gives what stands for it meanwhile.

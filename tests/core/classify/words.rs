@@ -145,7 +145,22 @@ async fn words_name_a_json_rpc_error_also_inside_a_failure_that_has_a_name() {
             assert_eq!(failure.rpc_error(), Some(&error));
         }
     }
-    // The status said that it did not run.
+    // What only the built-in name promised is not promised by the user's.
+    let own = Words::new().code("rate_limited", Class::RateLimited);
+    let error = RpcError::new(-32000, "x", Some(json!({"code": "rate_limited"})));
+    let named = ClassifyLayer::new().name(error);
+    assert_eq!(named.delivery(), Refused);
+    let failure = failure_of(own, Err(named.into())).await;
+    assert_eq!(failure.delivery(), Unknown);
+    // Nor does a number beat a status.
+    let own = Words::new().refusal_code(-32000, Class::Unavailable);
+    let error = RpcError::new(-32000, "x", None);
+    let unauthorized = Failure::unauthorized("")
+        .with_status(401)
+        .with_rpc_error(error);
+    let failure = failure_of(own, Err(unauthorized.into())).await;
+    assert_eq!(failure.class(), Class::Unauthorized);
+    // Whoever made the failure knew that it did not run.
     let refused = Failure::new(Class::RateLimited, "").with_rpc_error(RpcError::new(
         -32000,
         "x",

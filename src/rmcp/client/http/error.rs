@@ -172,8 +172,13 @@ impl HttpRefusal {
         let class = match self.status.as_u16() {
             401 => Class::Unauthorized,
             403 => Class::Forbidden,
-            408 => Class::Timeout,
             429 => Class::RateLimited,
+            // By RFC 9110 the request did not arrive. In the field it is also what a server answers
+            // whose handler took too long; who says when to come again has thought of it.
+            408 if self.retry_after.is_none() => {
+                return Some((Class::Timeout, Delivery::Unknown));
+            }
+            408 => Class::Timeout,
             503 => {
                 let is_said = self.retry_after.is_some() || self.error.is_some() || word.is_some();
                 let delivery = if is_said {

@@ -65,7 +65,8 @@ const CALLS: usize = 4096;
 /// | any 4xx that says that the session is gone, in the words of an SDK | `SessionLost` | refused |
 /// | 404 with a session, without such words | `SessionLost` | unknown |
 /// | 401, 403 | `Unauthorized`, `Forbidden` | refused |
-/// | 408: the request did not arrive in whole (RFC 9110, section 15.5.9) | `Timeout` | refused |
+/// | 408 with a `Retry-After`: the request did not arrive (RFC 9110, section 15.5.9) | `Timeout` | refused |
+/// | 408 without: servers whose handler takes too long say so too | `Timeout` | unknown |
 /// | 429 | `RateLimited`, or what a code in the body says | refused |
 /// | 503 with a `Retry-After`, or a body that says it | `Unavailable`, or what a code in the body says | refused |
 /// | 503 without: a proxy says so too when it lost the request | `Unavailable` | unknown |
