@@ -75,7 +75,9 @@ impl<C: Clone> State<C> {
     pub(super) fn is_too_long(&self, until: Instant) -> Option<Failure> {
         let setback = self.setback?;
         let remains = setback.floor.saturating_sub(setback.since.elapsed());
-        if remains.is_zero() || Instant::now() + remains < until {
+        // One beyond the end of time is too long for anybody.
+        let is_in_time = |due: Instant| due < until;
+        if remains.is_zero() || Instant::now().checked_add(remains).is_some_and(is_in_time) {
             return None;
         }
         let mut failure = self.last_failure()?.with_retry_after(remains);

@@ -117,6 +117,17 @@ async fn closing_waits_for_the_calls_that_run() {
 }
 
 #[tokio::test]
+async fn closing_does_not_wait_for_ever_for_who_holds_the_connection() {
+    let ledger = Ledger::new();
+    let client = connect(ledger.stdio(&[])).await;
+    let held = client.connection().unwrap();
+    within("the close", client.close()).await;
+    assert!(is_alive(ledger.pid()), "it is still held");
+    drop(held);
+    gone(ledger.pid()).await;
+}
+
+#[tokio::test]
 async fn dropping_the_client_ends_the_child_too() {
     let ledger = Ledger::new();
     drop(connect(ledger.stdio(&[])).await);

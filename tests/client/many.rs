@@ -115,6 +115,29 @@ async fn siblings(ledger: &Ledger, connector: impl Connector) {
 }
 
 #[tokio::test]
+async fn calls_that_hang_over_http_keep_no_other_from_its_turn() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let server = ledger.http(&["--answer", "json"]).await;
+    let client = connect(server.connector(), &log, 30 * SECOND).await;
+    let hanging: Vec<_> = (0..40)
+        .map(|n| {
+            let (client, call) = (
+                client.clone(),
+                look(&n.to_string(), &json!({"kind": "hang"})),
+            );
+            tokio::spawn(async move { client.call_tool(call).await })
+        })
+        .collect();
+    ledger.wait_for("executed", 40).await;
+    let good = client.call_tool(call("book", &json!(null), 1));
+    let answer = tokio::time::timeout(5 * SECOND, good).await.unwrap();
+    assert!(is_good(&answer.unwrap()));
+    for call in hanging {
+        call.abort();
+    }
+}
+
+#[tokio::test]
 async fn a_late_failure_of_an_old_connection_changes_nothing() {
     let (ledger, log) = (Ledger::new(), Log::default());
     let client = connect(ledger.stdio(&[]), &log, 1500 * MS).await;

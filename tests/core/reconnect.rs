@@ -532,6 +532,15 @@ async fn no_dial_comes_earlier_than_the_server_asked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_wait_beyond_the_end_of_time_is_one_that_nobody_waits_for() {
+    let busy = Dial::Fails(Failure::rate_limited(Some(Duration::MAX)).into());
+    let server = Server::new([busy]);
+    let failure = fail(&server.connect(exact()), Ask::Who).await;
+    assert_eq!(failure.class(), Class::RateLimited);
+    assert_eq!(server.dials(), [0]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_that_would_not_wait_as_long_as_the_server_asked_is_told_at_once() {
     let busy = Dial::Fails(Failure::rate_limited(Some(MINUTE)).into());
     let server = Server::new([busy]);

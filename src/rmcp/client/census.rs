@@ -1,38 +1,38 @@
 use tokio::sync::watch;
 
-/// How many connections are there still.
+/// What a client that is closed has to wait for.
 #[derive(Clone, Debug)]
 pub struct Census {
-    /// Those on which calls may run.
+    /// Calls that run.
+    calls: watch::Sender<usize>,
+    /// Connections and processes that are not closed yet.
     open: watch::Sender<usize>,
-    /// What is being closed: connections, and processes.
-    closing: watch::Sender<usize>,
 }
 
 impl Census {
     pub(super) fn new() -> Self {
         Self {
+            calls: watch::Sender::new(0),
             open: watch::Sender::new(0),
-            closing: watch::Sender::new(0),
         }
+    }
+
+    pub(super) fn call(&self) -> Member {
+        Member::of(&self.calls)
     }
 
     pub(super) fn open(&self) -> Member {
         Member::of(&self.open)
     }
 
-    pub(super) fn closing(&self) -> Member {
-        Member::of(&self.closing)
-    }
-
-    /// Waits until no call can run any more.
-    pub(super) async fn none_open(&self) {
-        none(&self.open).await;
+    /// Waits until no call runs any more.
+    pub(super) async fn no_call(&self) {
+        none(&self.calls).await;
     }
 
     /// Waits until all are closed.
-    pub(super) async fn none_closing(&self) {
-        none(&self.closing).await;
+    pub(super) async fn none_open(&self) {
+        none(&self.open).await;
     }
 }
 

@@ -137,7 +137,7 @@ impl Client {
     }
 
     /// The connection of now, past all layers: for what is no call, as completions, subscriptions
-    /// and lists. None while there is none.
+    /// and lists. None while there is none. It stays open for as long as it is held.
     #[must_use]
     pub fn connection(&self) -> Option<Connection> {
         let connection = self.parts.handle.connection()?;
@@ -169,9 +169,9 @@ impl Client {
     pub async fn close(self) {
         self.parts.handle.shutdown();
         let Parts { census, .. } = self.parts;
-        census.none_open().await;
-        // A child that takes longer was killed.
-        let _ = time::timeout(LAST_CONNECTION, census.none_closing()).await;
+        census.no_call().await;
+        // A child that takes longer was killed; or somebody holds the connection.
+        let _ = time::timeout(LAST_CONNECTION, census.none_open()).await;
     }
 }
 

@@ -40,9 +40,8 @@ pub(super) struct Inner {
     call_timeout: Duration,
     child: Option<Child>,
     // Taken when the connection is dropped, with the last call on it.
-    running: Option<Box<dyn Close>>,
+    running: Option<(Box<dyn Close>, Member)>,
     census: Census,
-    _open: Member,
 }
 
 impl Inner {
@@ -55,9 +54,8 @@ impl Inner {
             peer: running.peer().clone(),
             call_timeout,
             child: None,
-            running: Some(Box::new(running)),
+            running: Some((Box::new(running), census.open())),
             census: census.clone(),
-            _open: census.open(),
         }
     }
 
@@ -67,6 +65,7 @@ impl Inner {
     }
 
     async fn send(&self, request: Request) -> Result<Answer, Failure> {
+        let _counted = self.census.call();
         if self.peer.is_transport_closed() {
             return Err(self.gone());
         }
@@ -151,15 +150,14 @@ impl Service<ClientCall> for Connection {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        let Some(running) = self.running.take() else {
+        let Some((running, open)) = self.running.take() else {
             return;
         };
-        let closing = self.census.closing();
         // Without a runtime rmcp's own guard has to do.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 running.close().await;
-                drop(closing);
+                drop(open);
             });
         }
     }

@@ -43,7 +43,7 @@ impl Child {
         let (ended, status) = watch::channel(None);
         let (known, is_known) = watch::channel(false);
         let last_words = LastWords::default();
-        let (words, member) = (last_words.clone(), census.closing());
+        let (words, member) = (last_words.clone(), census.open());
         tokio::spawn(async move {
             supervise(group, stderr, words, unneeded, (ended, known)).await;
             drop(member);

@@ -35,10 +35,10 @@ const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
-/// How many standing streams in a row may bring nothing.
-const IN_VAIN: u32 = 10;
-
 const BOTH: &str = "text/event-stream, application/json";
+
+/// How many standing streams in a row may bring nothing, and not last.
+const IN_VAIN: u32 = 10;
 
 #[derive(Clone, Debug)]
 pub(super) struct Backend {

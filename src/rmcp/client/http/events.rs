@@ -47,6 +47,9 @@ const SILENCE: Duration = Duration::from_secs(3);
 /// The shortest pause before the standing stream is opened again.
 const STANDING: Duration = Duration::from_secs(1);
 
+/// How long a standing stream lasts that a proxy may well end for its silence.
+const LASTED: Duration = Duration::from_secs(20);
+
 /// The events of a body. One that is too long ends it.
 pub(super) fn of(response: Response) -> Opened {
     let is_alive = Arc::<AtomicBool>::default();
@@ -64,9 +67,14 @@ pub(super) fn of(response: Response) -> Opened {
     }
 }
 
-/// The events of the standing stream; counts those that bring something.
+/// The events of the standing stream; one that brings something, or lasts, was not opened in vain.
 pub(super) fn of_standing(events: Events, in_vain: Arc<AtomicU32>) -> Events {
+    let opened = time::Instant::now();
+    let until_it_lasted = Arc::clone(&in_vain);
     let events = events.map(move |event| {
+        if opened.elapsed() >= LASTED {
+            in_vain.store(0, Relaxed);
+        }
         let mut event = event?;
         if event.data.as_deref().is_some_and(|data| !data.is_empty()) {
             in_vain.store(0, Relaxed);
@@ -77,8 +85,10 @@ pub(super) fn of_standing(events: Events, in_vain: Arc<AtomicU32>) -> Events {
         Ok(event)
     });
     // A server that says nothing of a pause, and closes at once, is not asked without one.
-    let opened = time::Instant::now();
     let end = stream::once(async move {
+        if opened.elapsed() >= LASTED {
+            until_it_lasted.store(0, Relaxed);
+        }
         time::sleep(STANDING.saturating_sub(opened.elapsed())).await;
     });
     events.chain(end.filter_map(|()| async { None })).boxed()
