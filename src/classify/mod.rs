@@ -107,7 +107,7 @@
 //! # Teaching it a type of error
 //!
 //! ```
-//! use mcp_resilience::{Class, Delivery, Failure, classify::ClassifyLayer};
+//! use mcp_resilience::{Class, Failure, classify::ClassifyLayer};
 //! # use mcp_resilience::call::{Flagged, ToolResult};
 //! # #[derive(Debug)]
 //! # struct Answer(bool);
@@ -127,8 +127,8 @@
 //! # async fn main() {
 //! let mut tools = ServiceBuilder::new()
 //!     .layer(ClassifyLayer::new().rule(|_: &PoolExhausted| {
-//!         // It may be the tool's second query: that this one was refused does not tell that nothing ran.
-//!         Some(Failure::at_capacity(None).with_delivery(Delivery::Unknown))
+//!         // It may be the tool's second query, so nothing is said of whether the tool ran.
+//!         Some(Failure::at_capacity(None))
 //!     }))
 //!     .service_fn(async |tool: &str| match tool {
 //!         "query" => Err(PoolExhausted.into()),
@@ -203,12 +203,14 @@ mod future;
 mod hush;
 mod layer;
 mod lookup;
+mod named;
 mod places;
 mod result;
 pub mod retry_after;
 mod rpc;
 mod rules;
 mod service;
+mod session;
 mod status;
 mod texts;
 mod vocabulary;
@@ -219,3 +221,5 @@ pub use self::{
     future::ResponseFuture, hush::hush_panics, layer::ClassifyLayer, service::Classify,
     words::Words,
 };
+#[cfg(feature = "rmcp-client")]
+pub(crate) use self::{rpc::name_rpc, session::Session};

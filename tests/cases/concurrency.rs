@@ -28,7 +28,7 @@ use tower::{
 async fn half_a_second(call: Call) -> Result<Answer, BoxError> {
     sleep(500 * MS).await;
     if call.name == "refused" {
-        return fails(Failure::rate_limited(Some(60 * SECOND)));
+        return fails(Failure::rate_limited(Some(60 * SECOND)).before_running());
     }
     fine()
 }

@@ -1,7 +1,7 @@
 use super::{Attempt, ServerCall, running::Running, thrown};
 use crate::{
     call::ToolCall,
-    failure::{BoxError, Delivery, Failure, Stopped},
+    failure::{BoxError, Failure, Stopped},
     rmcp::{Answer, Request},
 };
 use ::rmcp::ServerHandler;
@@ -89,7 +89,7 @@ async fn answer<H: ServerHandler>(
 fn refused() -> Failure {
     let mut failure = Failure::unavailable(None)
         .with_message("the server is shutting down")
-        .with_delivery(Delivery::NotSent);
+        .not_sent();
     failure.set_stopped(Stopped::NotReady);
     failure
 }
@@ -98,7 +98,7 @@ fn refused() -> Failure {
 fn cut_off(call: &ServerCall) -> Failure {
     let mut failure = Failure::unavailable(None)
         .with_message("the server was shut down before it was done")
-        .with_delivery(Delivery::Unknown);
+        .may_have_run();
     failure.set_stopped(if call.hints().may_repeat() {
         Stopped::NotReady
     } else {
