@@ -1,7 +1,7 @@
 use super::{error, hush::catch_hushed, result, rules::Rules};
 use crate::{
     call::ToolResult,
-    failure::{BoxError, Failure, Witness},
+    failure::{BoxError, Failure},
     ledger,
 };
 use pin_project::{pin_project, pinned_drop};
@@ -73,8 +73,7 @@ where
             Ok(Poll::Ready(Ok(result))) => Poll::Ready(Ok(result)),
             Ok(Poll::Ready(Err(failure))) | Err(failure) => {
                 let_go(state);
-                // What is said of this call holds in this stack, and in no other.
-                Poll::Ready(Err(failure.attributed_to(Witness::Hearsay)))
+                Poll::Ready(Err(failure.spent()))
             }
         }
     }

@@ -1,7 +1,7 @@
 use super::{Classify, Words, error, rules::Rules};
 use crate::{
     call::ToolResult,
-    failure::{BoxError, Failure, Witness},
+    failure::{BoxError, Failure},
 };
 use std::error::Error;
 use tower::Layer;
@@ -66,7 +66,7 @@ impl ClassifyLayer {
     #[must_use]
     pub fn name(&self, error: impl Into<BoxError>) -> Failure {
         // The failure may come back as the error of a tool.
-        error::classify(error.into(), &self.rules).attributed_to(Witness::Hearsay)
+        error::classify(error.into(), &self.rules).spent()
     }
 }
 

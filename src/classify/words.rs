@@ -8,7 +8,7 @@ type Name = Cow<'static, str>;
 /// its fields and its waits, where only the names are new.
 ///
 /// They are asked before the names that are built in, and everywhere where those are: in structured
-/// content, in JSON in a text, in the `data` of a JSON-RPC error, under `_meta`. All that holds for
+/// content, in JSON in a text, in the `data` of a JSON-RPC error, under `_meta`. All else that holds for
 /// those holds for them: a word decides only at its place, `retryable: false` beats it, a wait makes
 /// nothing repeatable. Codes are compared without case, `_`, `-` and blanks, names of fields without
 /// case, `_` and `-`, texts and the names of envelopes letter by letter.

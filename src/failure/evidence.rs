@@ -177,9 +177,12 @@ impl Failure {
         self
     }
 
+    /// Leaves a layer. The claims still hold for the layers above in this stack, and in no other.
+    pub(crate) fn spent(self) -> Self {
+        self.attributed_to(Witness::Hearsay)
+    }
+
     /// Attributes all claims to somebody else.
-    ///
-    /// To `Hearsay`, they still hold for the layers above in this stack, and for no other stack.
     pub(crate) fn attributed_to(mut self, witness: Witness) -> Self {
         self.inner.evidence.attribute(witness);
         self

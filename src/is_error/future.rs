@@ -102,7 +102,7 @@ fn flag<R: ToolResult>(mut failure: Failure, target: &Target) -> Result<R, Failu
         let error = protocol::error(&failure, target);
         failure.set_rpc_error(error);
     }
-    Err(failure)
+    Err(failure.spent())
 }
 
 fn flagged(failure: &Failure, target: &Target, id: CallId) -> Flagged {

@@ -29,6 +29,7 @@ pub(super) fn for_model(failure: &Failure, target: &Target, id: CallId) -> Strin
         .map(|tool| format!("Use the tool {} instead.", escaped(tool, NAME_LIMIT, &[])));
     let advice = match (&verify, &alternative) {
         (None, None) => advice(failure),
+        (Some(_), None) => wait(failure),
         _ => None,
     };
     for sentence in [verify, alternative, advice].into_iter().flatten() {
@@ -69,17 +70,18 @@ fn advice(failure: &Failure) -> Option<String> {
         }
         // Waiting is no advice for what must not be repeated.
         _ if failure.retryable() == Some(false) => None,
-        _ => match failure.retry_after().filter(|wait| !wait.is_zero()) {
-            Some(wait) => {
-                let seconds = whole_seconds(wait);
-                Some(format!("Wait {seconds} s before calling it again."))
-            }
-            None if failure.class().heals() && failure.class() != Class::Upstream => {
-                Some("Try again later.".to_owned())
-            }
-            None => None,
-        },
+        _ => wait(failure).or_else(|| {
+            let is_advised = failure.class().heals() && failure.class() != Class::Upstream;
+            is_advised.then(|| "Try again later.".to_owned())
+        }),
     }
+}
+
+/// How long to wait, if the server said it.
+fn wait(failure: &Failure) -> Option<String> {
+    let wait = failure.retry_after().filter(|wait| !wait.is_zero())?;
+    let seconds = whole_seconds(wait);
+    Some(format!("Wait {seconds} s before calling it again."))
 }
 
 /// Whether the model may think of calling it again unchanged, a second run could do harm, and there may

@@ -153,7 +153,7 @@ impl<S, Req> Progress<S, Req> {
             waits.truncate(usize::try_from(self.attempt - 1).unwrap_or(usize::MAX));
             failure.set_attempts(self.attempt, waits);
         }
-        failure
+        failure.spent()
     }
 }
 

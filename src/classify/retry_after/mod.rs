@@ -100,7 +100,11 @@ pub(super) fn member(key: &str, value: &Value, lookup: Lookup<'_>) -> Option<Dur
         (Unit::Instant, Value::Number(number)) => date::until_epoch(number.as_f64()?),
         (Unit::Instant, Value::String(text)) => {
             let text = short(text)?;
-            date::until(text).or_else(|| date::until_epoch(text.parse().ok()?))
+            date::until(text).or_else(|| {
+                // `inf` and `nan` are no numbers here.
+                let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+                is_number.then(|| date::until_epoch(text.parse().ok()?))?
+            })
         }
         _ => None,
     }

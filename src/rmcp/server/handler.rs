@@ -15,6 +15,10 @@ use tower::Service;
 
 /// A handler as a service: the innermost of the stack that [`Resilient`](super::Resilient) makes.
 ///
+/// An error that the handler returned comes wrapped, so that no layer takes it for one of the service
+/// below: look for its type in the chain of sources. A [`Failure`] comes as it is, with nothing but
+/// what its author said of whether the call ran.
+///
 /// Always ready. Its future runs the handler where it is polled, and spawns nothing: rmcp ties a
 /// request that the handler makes of the client to the task of the call. When the server ends, it
 /// refuses calls that begin, and cuts off those that are not done in time.

@@ -2,7 +2,7 @@
 
 use super::settings;
 use crate::support::{Answer, Call, Script};
-use mcp_resilience::{Delivery, Failure, classify::ClassifyLayer};
+use mcp_resilience::{Delivery, Failure, classify::ClassifyLayer, retry::RetryLayer};
 use serde_json::json;
 use std::sync::{
     Arc,
@@ -74,12 +74,25 @@ async fn a_failure_of_a_nested_stack_says_nothing_of_the_call_of_the_tool() {
         let nested = move || async move {
             let mail = Script::new((0..9).map(|_| step()));
             let client = settings().build().unwrap().layer(mail);
-            let answer = client.oneshot(Call::resource("mail://1")).await;
-            // As it is, or with what `Retry` said of it taken off.
-            Ok(answer?)
+            let answer = client.oneshot(Call::resource("mail://1")).await?;
+            // A flagged result handed on as it is would be the tool's own word.
+            Err(format!("no mail: {}", answer.text()).into())
         };
         assert_eq!(bookings(nested).await, 1, "{:?}", step());
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_nested_retry_without_a_border_says_nothing_of_the_call_of_the_tool_either() {
+    let nested = || async {
+        let mail = Script::new([Err(Failure::upstream("x").with_retryable(true).into())]);
+        let once = RetryLayer::builder().max_attempts(1).build().unwrap();
+        let failure = once.layer(mail).oneshot(Call::tool("mail")).await.err();
+        let failure = failure.ok_or("an answer")?;
+        assert_eq!(failure.retryable(), Some(true));
+        Err::<Answer, _>(failure.into())
+    };
+    assert_eq!(bookings(nested).await, 1);
 }
 
 #[tokio::test(start_paused = true)]
