@@ -147,7 +147,8 @@ impl Bookshop {
     ) -> Result<String, AnyError> {
         self.catalog.author(&reservation.title)?;
         if matches!(reservation.fail, Fail::Refused) && attempt.number() == 1 {
-            return Err(Failure::at_capacity(None).into());
+            // Nothing is reserved yet: the stack may call again.
+            return Err(Failure::at_capacity(None).before_running().into());
         }
         let count = self.reservations.fetch_add(1, Relaxed) + 1;
         match reservation.fail {

@@ -8,7 +8,8 @@
 pub struct Hints {
     read_only: bool,
     idempotent: bool,
-    output_schema: bool,
+    // Unknown, unless somebody who has seen the tool's listing says it.
+    output_schema: Option<bool>,
 }
 
 impl Hints {
@@ -18,7 +19,7 @@ impl Hints {
         Self {
             read_only: false,
             idempotent: false,
-            output_schema: false,
+            output_schema: None,
         }
     }
 
@@ -36,13 +37,15 @@ impl Hints {
         self
     }
 
-    /// Says whether the tool declares an `outputSchema`.
+    /// Says whether the tool declares an `outputSchema`. Unless this is called, that is unknown.
     ///
     /// Widespread clients check the structured content of a flagged result against that schema
-    /// too, and hide the error when it does not fit; so nothing is put there for such a tool.
+    /// too, and hide the error when it does not fit; so nothing is put there for such a tool, nor
+    /// for one of which it is unknown. And a tool that declares one answers by it: a result without
+    /// a flag is taken for a success, whatever its structured content looks like.
     #[must_use]
     pub const fn output_schema(mut self, declared: bool) -> Self {
-        self.output_schema = declared;
+        self.output_schema = Some(declared);
         self
     }
 
@@ -64,9 +67,18 @@ impl Hints {
         self.read_only || self.idempotent
     }
 
-    /// Whether the tool declares an `outputSchema`.
+    /// Whether the tool declares an `outputSchema`; `None` if that is unknown.
     #[must_use]
-    pub const fn has_output_schema(self) -> bool {
+    pub const fn declares_output_schema(self) -> Option<bool> {
         self.output_schema
+    }
+
+    /// The same hints with what others say of the `outputSchema`; unless they do not know it.
+    #[cfg(any(feature = "rmcp-client", feature = "rmcp"))]
+    pub(crate) const fn with_schema_of(mut self, other: Self) -> Self {
+        if other.output_schema.is_some() {
+            self.output_schema = other.output_schema;
+        }
+        self
     }
 }

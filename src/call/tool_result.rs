@@ -59,7 +59,7 @@ pub trait ToolResult: Sized + Send + Sync + 'static {
 pub struct Flagged {
     /// What the model reads: the only text block.
     pub text: String,
-    /// The envelope for the structured content, unless the tool declares an `outputSchema`.
+    /// The envelope for the structured content, if the tool is known to declare no `outputSchema`.
     pub structured: Option<Value>,
     /// The envelope for `_meta` instead, under its own key.
     pub meta: Option<Map<String, Value>>,

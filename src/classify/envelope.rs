@@ -1,20 +1,25 @@
 //! The envelope: an object in which a server says what went wrong.
 
 use super::{
-    lookup::{Lookup, Named, is_one_of},
+    lookup::{Lookup, is_one_of},
+    named::Named,
     places::{Place, of_hints, of_the_call},
     retry_after, status, vocabulary as known,
 };
-use crate::failure::{Class, Code, Delivery, Failure, MESSAGE_LIMIT, first};
+use crate::failure::{Class, Code, Failure, MESSAGE_LIMIT, Witness, first, is_same_word};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
 type Object = Map<String, Value>;
 
 /// What an envelope says. Each part is the first found, outermost first; the wait is the longest.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Envelope {
+    // The server, in a structured form; or anybody, in a text.
+    speaker: Witness,
     named: Option<Named>,
+    // Who says that its code is fine to repeat.
+    repeatable: Option<Witness>,
     code: Option<Code>,
     message: Option<String>,
     status: Option<u16>,
@@ -23,24 +28,31 @@ pub(super) struct Envelope {
 }
 
 impl Envelope {
+    /// One that says nothing.
+    pub(super) fn empty(speaker: Witness) -> Self {
+        Self {
+            speaker,
+            named: None,
+            repeatable: None,
+            code: None,
+            message: None,
+            status: None,
+            retryable: None,
+            retry_after: None,
+        }
+    }
+
     /// Reads any JSON value; one that is no envelope says nothing.
-    pub(super) fn read(value: &Value, lookup: Lookup<'_>) -> Self {
-        let mut envelope = Self::default();
+    pub(super) fn read(value: &Value, speaker: Witness, lookup: Lookup<'_>) -> Self {
+        let mut envelope = Self::empty(speaker);
         if let Value::Object(object) = value {
             let places = of_the_call(object, lookup);
-            let mut is_status_of_the_call = false;
             for place in &places {
-                let had_status = envelope.status.is_some();
                 envelope.read_place(place, lookup);
-                if !had_status {
-                    is_status_of_the_call = place.is_the_call;
-                }
             }
             envelope.add_cautions_of(object, lookup);
             if envelope.named.is_none() {
-                let named = envelope.class_of_status(&places);
-                envelope.named =
-                    named.map(|(class, reached)| (class, delivery(reached, is_status_of_the_call)));
+                envelope.named = envelope.class_of_status(&places).map(Named::of);
             }
         }
         envelope
@@ -67,7 +79,7 @@ impl Envelope {
     }
 
     /// Takes from an object, wherever in it they stand, the wait, and that a repeat is not fine.
-    fn add_cautions_of(&mut self, object: &Object, lookup: Lookup<'_>) {
+    pub(super) fn add_cautions_of(&mut self, object: &Object, lookup: Lookup<'_>) {
         let places = of_the_call(object, lookup);
         let objects = places.iter().flat_map(|place| of_hints(place.object));
         for (key, value) in objects.flatten() {
@@ -80,17 +92,6 @@ impl Envelope {
         }
     }
 
-    /// The same from what a server says beside the answer, and that a repeat is fine: in its own
-    /// members, or those of a namespace there.
-    pub(super) fn add_hints_of(&mut self, object: &Object, lookup: Lookup<'_>) {
-        let namespaces = object.values().filter_map(Value::as_object);
-        let own = std::iter::once(object).chain(namespaces);
-        if own.flatten().any(|(key, value)| says_yes(key, value)) {
-            self.say_retryable(true);
-        }
-        self.add_cautions_of(object, lookup);
-    }
-
     /// Takes the cautions of another envelope.
     pub(super) fn add_cautions(&mut self, other: &Self) {
         self.retry_after = self.retry_after.max(other.retry_after);
@@ -99,16 +100,16 @@ impl Envelope {
         }
     }
 
-    /// A failure of this class with all that the envelope says.
-    pub(super) fn into_failure(self, class: Class, lookup: Lookup<'_>) -> Failure {
-        // The one code that lets a tool run again that ran, by the word of who documented it.
-        let is_documented = class == Class::Upstream
-            && self.named == Some((class, Delivery::Executed))
-            && matches!(&self.code, Some(Code::Text(code)) if lookup.is_documented(code, class));
-        let retryable = self.retryable.or(is_documented.then_some(true));
-        let mut failure = Failure::new(class, self.message.unwrap_or_default())
+    /// A failure of what was named, with all that the envelope says.
+    pub(super) fn into_failure(self, named: Named) -> Failure {
+        let (retryable, by) = match (self.retryable, self.repeatable) {
+            (None, Some(witness)) => (Some(true), witness),
+            (said, _) => (said, self.speaker),
+        };
+        let failure = Failure::new(named.class, self.message.unwrap_or_default())
             .with_retry_after(self.retry_after)
-            .with_retryable(retryable);
+            .permitted(retryable, by);
+        let mut failure = named.tell(failure);
         if let Some(code) = self.code {
             failure = failure.with_code(code);
         }
@@ -130,7 +131,7 @@ impl Envelope {
                 word.is_some_and(|word| lookup.word(word).is_some())
             };
             if lookup.is_code_field(key) || (is_one_of(known::MAYBE_CODE, key) && is_known()) {
-                self.read_code(value, place.is_the_call, lookup);
+                self.read_code(value, place, lookup);
             }
             if self.message.is_none() && is_one_of(known::MESSAGE, key) {
                 self.message = value
@@ -150,13 +151,20 @@ impl Envelope {
 
     /// The outermost word that is known is the code, and gives the class; else the outermost word, and
     /// a number only where there is no word.
-    fn read_code(&mut self, value: &Value, is_the_call: bool, lookup: Lookup<'_>) {
+    fn read_code(&mut self, value: &Value, place: &Place<'_>, lookup: Lookup<'_>) {
         match value {
             Value::String(text) if !text.trim().is_empty() => {
                 let is_open = self.named.is_none() || matches!(self.code, Some(Code::Number(_)));
                 let named = lookup.word(text).filter(|_| is_open);
-                if let Some((class, reached)) = named {
-                    self.named = Some((class, delivery(reached, is_the_call)));
+                if let Some(named) = named {
+                    self.named = Some(self.read_in(named, place));
+                    let own = lookup.own_word(text);
+                    let is_repeatable = match own {
+                        Some(own) => own.is_repeatable,
+                        None => is_repeatable(text, place.object),
+                    };
+                    let by = own.map_or(self.speaker, |_| Witness::Author);
+                    self.repeatable = (place.is_the_call && is_repeatable).then_some(by);
                 }
                 if named.is_some() || !matches!(self.code, Some(Code::Text(_))) {
                     self.code = Some(Code::from(cut(text)));
@@ -168,36 +176,46 @@ impl Envelope {
                     self.code = number.map(Code::from);
                 }
                 if self.named.is_none() {
-                    let named = number.and_then(|number| lookup.own_number(number));
-                    self.named =
-                        named.map(|(class, reached)| (class, delivery(reached, is_the_call)));
+                    let own = number.and_then(|number| lookup.own_number(number));
+                    self.named = own.map(|own| self.read_in(own.named(), place));
+                    let is_repeatable = own.is_some_and(|own| own.is_repeatable);
+                    self.repeatable =
+                        (place.is_the_call && is_repeatable).then_some(Witness::Author);
                 }
             }
             _ => {}
         }
     }
 
-    /// By the status alone, of which 503 does not tell how far the call got: whatever is in the way
-    /// says it too.
-    fn class_of_status(&self, places: &[Place<'_>]) -> Option<Named> {
+    fn read_in(&self, named: Named, place: &Place<'_>) -> Named {
+        if place.is_the_call {
+            named.read_from(self.speaker)
+        } else {
+            named.of_a_part()
+        }
+    }
+
+    /// By the status alone. It may be of an API behind the tool, and does not tell whether that ran.
+    fn class_of_status(&self, places: &[Place<'_>]) -> Option<Class> {
         let tells_limits = || {
             places.iter().any(|place| {
                 let has = |key| place.object.get(key).is_some_and(Value::is_object);
                 has("current") && has("limits")
             })
         };
-        let class = match self.status? {
-            503 if tells_limits() => Class::AtCapacity,
-            503 => return Some((Class::Unavailable, Delivery::Unknown)),
-            status => status::class(status)?,
-        };
-        Some((class, class.delivery()))
+        match self.status? {
+            503 if tells_limits() => Some(Class::AtCapacity),
+            status => status::class(status),
+        }
     }
 }
 
-/// How far the call got by a word: what a part of it says does not tell of the whole.
-fn delivery(said: Delivery, is_the_call: bool) -> Delivery {
-    if is_the_call { said } else { Delivery::Unknown }
+/// Whether an object is the one envelope that is documented as fine to repeat.
+fn is_repeatable(code: &str, object: &Object) -> bool {
+    let status = object.get("status").and_then(http_status);
+    is_same_word(known::REPEATABLE, code)
+        && object.get("error").is_some_and(Value::is_string)
+        && status.is_some_and(|status| status >= known::REPEATABLE_FROM)
 }
 
 fn says_yes(key: &str, value: &Value) -> bool {

@@ -1,10 +1,11 @@
-use super::{rpc, rules::Rules};
-use crate::failure::{BoxError, Chain, Class, Failure, RpcError};
+use super::{rpc, rules::Rules, session::Session};
+use crate::failure::{Border, BoxError, Chain, Class, Failure, Returned, RpcError, Witness};
 use std::error::Error;
 
 /// Names an error: by the user's rules, by its type, or as a crash.
 pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
-    let mut failure = name(error, rules);
+    let (error, is_returned) = Returned::unmark(error);
+    let mut failure = name(error, is_returned, rules);
     // A stack that the tool called on through has shut. That is the tool's trouble, and not the
     // end of this one.
     if failure.class() == Class::Fatal && failure.is_confined() {
@@ -13,7 +14,7 @@ pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
     failure
 }
 
-fn name(error: BoxError, rules: &Rules) -> Failure {
+fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
     // A failure with a name knows what it holds: what stands behind it is not looked at.
     let has_no_name = |cause: &&(dyn Error + 'static)| {
         let failure = cause.downcast_ref::<Failure>();
@@ -24,31 +25,37 @@ fn name(error: BoxError, rules: &Rules) -> Failure {
         .take_while(has_no_name)
         .find_map(|cause| rules.on_error(cause));
     if let Some(failure) = by_rule {
+        // The user knows.
+        let failure = failure.attributed_to(Witness::Author);
         return read_again(failure, rules).because(error);
     }
     let error = match error.downcast::<RpcError>() {
-        Ok(rpc_error) => return rpc::classify(*rpc_error, rules.lookup()),
+        Ok(error) if is_returned => {
+            // By its number it may be of a request that the handler made itself, and it has no
+            // session to lose.
+            let failure = rpc::classify(*error, rules.lookup(), Session::None);
+            return failure.delivery_across(Border::Handler);
+        }
+        Ok(error) => return rpc::classify(*error, rules.lookup(), Session::Untold),
         Err(error) => error,
     };
-    // Whichever is further out knows more: a failure may have been made of a JSON-RPC error.
+    let error = match error.downcast::<Failure>() {
+        Ok(failure) => return read_again(failure.across(Border::Layer), rules),
+        Err(error) => error,
+    };
+    // The outer one knows more: a failure may have been made of a JSON-RPC error.
     let named = Chain(&*error)
         .errors()
         .find(|cause| cause.is::<Failure>() || cause.is::<RpcError>())
         .and_then(|cause| cause.downcast_ref::<RpcError>())
         .cloned();
-    let Some(rpc_error) = named else {
-        let is_bare = error.is::<Failure>();
-        let failure = Failure::from(error);
-        return if is_bare {
-            read_again(failure, rules)
-        } else {
-            failure
-        };
-    };
-    // Somebody wrapped it: whether it was this call that was refused, or one of the tool's own
-    // after half its work, does not show.
-    let failure = rpc::classify(rpc_error, rules.lookup());
-    failure.only_a_cause().because(error)
+    match named {
+        Some(rpc_error) => rpc::classify(rpc_error, rules.lookup(), Session::Untold)
+            .across(Border::Cause)
+            .because(error),
+        None if is_returned => Failure::from(error),
+        None => Failure::from_any(error),
+    }
 }
 
 /// Whoever made the failure of a JSON-RPC error did not know the user's words.

@@ -73,7 +73,7 @@ where
             Ok(Poll::Ready(Ok(result))) => Poll::Ready(Ok(result)),
             Ok(Poll::Ready(Err(failure))) | Err(failure) => {
                 let_go(state);
-                Poll::Ready(Err(failure))
+                Poll::Ready(Err(failure.spent()))
             }
         }
     }

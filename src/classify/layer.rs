@@ -24,8 +24,9 @@ impl ClassifyLayer {
     /// Teaches it an error type. The rule is asked for every error of that type, also one that is
     /// the source of another; the first rule that answers decides, and the error becomes the
     /// failure's source. What it makes of a JSON-RPC error is still read by your [`Words`](super::Words).
-    /// A refusal says that **the call** did not run: of an error that may be a source, only that the
-    /// tool's own call was refused.
+    /// How far the call got is as the rule says, also behind the adapter of an SDK. Give a failure
+    /// [`before_running`](Failure::before_running) only if the error can mean nothing else: an error
+    /// that may be the source of another may tell that the tool's own call was refused.
     #[must_use]
     pub fn rule<E: Error + 'static>(
         mut self,
@@ -60,10 +61,12 @@ impl ClassifyLayer {
 
 impl ClassifyLayer {
     /// Names an error as the layer does, where there is no service around it: of a connector, or of
-    /// a task in the background.
+    /// a task in the background. If a tool returns the failure, its delivery says nothing of the
+    /// tool's call, as that of a nested stack.
     #[must_use]
     pub fn name(&self, error: impl Into<BoxError>) -> Failure {
-        error::classify(error.into(), &self.rules)
+        // The failure may come back as the error of a tool.
+        error::classify(error.into(), &self.rules).spent()
     }
 }
 

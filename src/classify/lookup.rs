@@ -1,7 +1,7 @@
 //! What a name means: by the user's [`Words`], else by the [`vocabulary`].
 
-use super::{Words, vocabulary as known};
-use crate::failure::{Class, Code, Delivery, is_same_word};
+use super::{Words, named::Named, vocabulary as known, words::Meaning};
+use crate::failure::{Class, Code, is_same_word};
 use std::slice;
 
 impl Class {
@@ -11,7 +11,7 @@ impl Class {
     /// Case, `_`, `-` and blanks do not matter.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
-        Lookup::BUILT_IN.word(code).map(|(class, _)| class)
+        Lookup::BUILT_IN.word(code).map(|named| named.class)
     }
 }
 
@@ -22,9 +22,6 @@ pub(super) enum Unit {
     Milliseconds,
     Instant,
 }
-
-/// A class, and how far a call got by that.
-pub(super) type Named = (Class, Delivery);
 
 /// The names that are known.
 #[derive(Clone, Copy, Debug)]
@@ -43,39 +40,41 @@ impl<'a> Lookup<'a> {
 
     /// What a code means that is a word.
     pub(super) fn word(self, word: &str) -> Option<Named> {
-        let is_it = |code: &Code| matches!(code, Code::Text(own) if is_same_word(own, word));
-        let mut own = self.own(|words| &words.codes);
-        if let Some((_, class, delivery)) = own.find(|(code, ..)| is_it(code)) {
-            return Some((*class, *delivery));
+        if let Some(own) = self.own_word(word) {
+            return Some(own.named());
         }
         if let Some(class) = Class::from_documented_code(word) {
-            return Some((class, class.delivery()));
+            let is_refusal = known::REFUSALS.iter().any(|code| is_same_word(code, word));
+            return Some(if is_refusal {
+                Named::refusal(class)
+            } else {
+                Named::of(class)
+            });
         }
         let mut codes = known::CODES.iter();
-        let (_, class, delivery) = codes.find(|(code, ..)| is_same_word(code, word))?;
-        Some((*class, *delivery))
+        let (_, class) = codes.find(|(code, _)| is_same_word(code, word))?;
+        Some(Named::unknown(*class))
     }
 
-    /// Whether the word is one of the table's, and nothing else to the user.
-    pub(super) fn is_documented(self, word: &str, class: Class) -> bool {
+    /// What a word means to the user.
+    pub(super) fn own_word(self, word: &str) -> Option<&'a Meaning> {
         let is_it = |code: &Code| matches!(code, Code::Text(own) if is_same_word(own, word));
-        let is_own = self.own(|words| &words.codes).any(|(code, ..)| is_it(code));
-        !is_own && Class::from_documented_code(word) == Some(class)
+        let mut own = self.own(|words| &words.codes);
+        own.find_map(|(code, meaning)| is_it(code).then_some(meaning))
     }
 
     /// What a number means to the user.
-    pub(super) fn own_number(self, number: i64) -> Option<Named> {
+    pub(super) fn own_number(self, number: i64) -> Option<&'a Meaning> {
         let is_it = |code: &Code| *code == Code::Number(number);
         let mut own = self.own(|words| &words.codes);
-        let (_, class, delivery) = own.find(|(code, ..)| is_it(code))?;
-        Some((*class, *delivery))
+        own.find_map(|(code, meaning)| is_it(code).then_some(meaning))
     }
 
     /// What a text means to the user.
     pub(super) fn own_text(self, text: &str) -> Option<Named> {
         let mut own = self.own(|words| &words.texts);
-        let (_, class, delivery) = own.find(|(beginning, ..)| text.starts_with(&**beginning))?;
-        Some((*class, *delivery))
+        let (_, meaning) = own.find(|(beginning, _)| text.starts_with(&**beginning))?;
+        Some(meaning.named())
     }
 
     pub(super) fn is_code_field(self, key: &str) -> bool {

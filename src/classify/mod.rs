@@ -13,16 +13,22 @@
 //!    tower's and tokio's errors, [`std::io::Error`]; anywhere in the chain of sources.
 //! 2. **A JSON-RPC error's `data`, its code**, and for a few SDKs its message. `data` may hold an
 //!    envelope, as a result may.
-//! 3. **A flagged result's envelope**: its structured content, else JSON in its text, else in
-//!    `_meta`: `code`, `status`, `retryable`, `retryAfter`.
+//! 3. **A flagged result's envelope**: its structured content, else the one under this crate's key or
+//!    `io.modelcontextprotocol/toolFailure` in `_meta`, else JSON in its text: `code`, `status`,
+//!    `retryable`, `retryAfter`.
 //! 4. **Texts of SDKs** that are known letter by letter, at the place where the SDK writes them.
 //!
 //! Nothing else in a text ever decides: no word, no digit, wherever it stands. `retryable: false`
 //! beats everything, wherever it stands. A wait alone makes nothing repeatable.
 //!
+//! **A text is anybody's**, since a tool may echo there what a third party said. JSON in it gives class,
+//! code and wait; that the call did not run, or may run again, only structured content, those two keys
+//! of `_meta`, and the `data` of a JSON-RPC error say. See
+//! [who may say it](crate::failure#whether-the-tool-ran).
+//!
 //! # From what a server answers to what the stack does
 //!
-//! *Any tool*: the call is made again, after the wait that the server asked for, since it did not run
+//! A code is one in structured form. *Any tool*: the call is made again, after the wait that the server asked for, since it did not run
 //! or the server said that a repeat is fine. *Safe tools*: only if the tool may run twice
 //! (`readOnlyHint`, `idempotentHint`, your word). See [`retry`](crate::retry) for the limits of that,
 //! and [the classes](crate::failure#the-classes) for who acts on each.
@@ -30,12 +36,14 @@
 //! | A server answers | Class | Made again |
 //! |---|---|---|
 //! | code `rate_limited`, `at_capacity`, `service_unavailable` | `RateLimited`, `AtCapacity`, `Unavailable` | any tool: the call was refused |
-//! | code `upstream_error` | `Upstream` | any tool: the code is documented so |
+//! | code `upstream_error` with an `error` and a `status` of 500 or more | `Upstream` | any tool: it is documented so |
+//! | code `upstream_error` otherwise | `Upstream` | safe tools |
+//! | any of these codes in JSON in a text | the same | safe tools, if time heals the class |
 //! | code `bad_request`, `upstream_client_error` | `InvalidInput` | no: the model corrects the arguments |
 //! | code `ssrf_blocked`, `not_found` | `Blocked`, `NotFound` | no: the model asks for something else |
 //! | code `forbidden` | `Forbidden` | no: another tool may do |
 //! | code `auth_failed`, `service_disabled` | `Unauthorized`, `Disabled` | no: the operator acts |
-//! | code `upstream_non_json`, `output_validation_failed` | `InvalidOutput` | no |
+//! | code `upstream_non_json`, `output_validation_failed` | `InvalidOutput` | no: the tool ran |
 //! | code `upstream_unknown` | `Crash` | no: the log has it at ERROR |
 //! | HTTP 401, 403 | `Unauthorized`, `Forbidden` | no |
 //! | HTTP 429 with or without `Retry-After` | `RateLimited` | any tool |
@@ -50,10 +58,10 @@
 //! | JSON-RPC error of a tool, of a missing resource (`-32602`), of an argument | `InvalidInput`, else `Protocol` | no: code, message and data go to the host |
 //! | any other text | `Tool` | no |
 //! | | | |
-//! | code `too_many_requests`, `rate_limit_error`, `rate_limit_exceeded`, `ThrottlingException` | `RateLimited` | any tool |
+//! | code `too_many_requests`, `rate_limit_error`, `rate_limit_exceeded`, `ThrottlingException` | `RateLimited` | safe tools: it may be of an API behind the tool |
 //! | code `quota_exceeded`, `resource_exhausted`, `overloaded`, `unavailable` | `RateLimited`, `AtCapacity`, `Unavailable` | safe tools: it may have run |
 //! | code `timeout`, `upstream_timeout`, `upstream_unavailable` and the like | `Timeout`, `Upstream` | safe tools |
-//! | an unknown code with an HTTP `status` | as that status | any tool for 429, safe tools for 503 |
+//! | an unknown code with an HTTP `status` | as that status | safe tools, if time heals the class: it may be of an API behind the tool |
 //! | an unknown code with `retryable: true` | `Tool` | any tool: the server said so |
 //! | any code with `retryable: false`, `recovery: "terminal"`, `category: "permanent"` | of the code | no |
 //! | a code, a status or `retryable: true` in a [part](#where-an-envelope-is-looked-for) of an answer | of the code | safe tools, if time heals the class |
@@ -63,17 +71,18 @@
 //! | text `Error calling tool 'NAME': …`, `An error occurred invoking 'NAME': …` | `Tool`; `Crash` without a message | no |
 //! | JSON-RPC `-32602` | `InvalidInput`, or what such a text says | no |
 //! | JSON-RPC `-32002` | `NotFound` | no |
-//! | JSON-RPC `-32600`, `-32001` with `Session not found`, `Session terminated` | `SessionLost` | any tool, once, in a new session |
-//! | JSON-RPC `-32023`, `-32029` with a wait | `RateLimited` | any tool |
-//! | JSON-RPC `-32105`, `-33001` with a wait | `RateLimited` | safe tools |
-//! | JSON-RPC `-32000` with `Rate limit exceeded for client: …` | `RateLimited` | any tool |
+//! | JSON-RPC `-32600`, `-32001` with `Session not found`, `Session terminated` | `SessionLost`; `Protocol` over stdio and from a handler | once, in a new session: any tool if the [connection](crate::rmcp::client) has a session, else safe tools |
+//! | JSON-RPC `-32023` with a wait | `RateLimited` | any tool |
+//! | JSON-RPC `-32029`, `-32105`, `-33001` with a wait | `RateLimited` | safe tools |
+//! | JSON-RPC `-32000` with `Rate limit exceeded for client: …` | `RateLimited` | safe tools |
+//! | text `MCP error -32601: …`, `-32600`, `-32700` | `Protocol` | no |
 //! | JSON-RPC `-32800` | `Cancelled` | no |
 //! | any other JSON-RPC error | `Protocol`; `Upstream` with `retryable: true` | no; any tool |
-//! | HTTP 503 with `Retry-After`, or with a body that says so | `Unavailable`, or what a code in the body says | any tool |
+//! | HTTP 503 with `Retry-After`, or with a code in the body that is a refusal | `Unavailable`, or what a code in the body says | any tool |
 //! | HTTP 503 and no more: a proxy says so too when it lost the request | `Unavailable` | safe tools |
 //! | HTTP 404 with a session | `SessionLost` | once: any tool if it says that the session is gone, else safe tools |
 //! | HTTP 500, 502, 504 | `Upstream` | safe tools |
-//! | a result without a flag, with a documented code and a text in `error` or `message` | of the code | no; [`is_error`](crate::is_error) flags it, and the log says so |
+//! | a result without a flag, with a documented code and a text in `error` or `message`, of a tool that declares no `outputSchema` | of the code | no; [`is_error`](crate::is_error) flags it, and the log says so |
 //! | any other result without a flag; `input_required`; a task; an unknown `resultType` | none | no: it passes untouched |
 //!
 //! A JSON-RPC error stays one: whatever its class, the host gets code, message and data as the
@@ -95,9 +104,10 @@
 //! # `retryAfter`
 //!
 //! Names are compared without case, `_` and `-`. A bare number is **seconds**; a name that ends in
-//! `ms` is milliseconds. Strings may be numbers, `"58s"`, `"1m30s"`, `"500ms"`, the three date
-//! forms of HTTP, or RFC 3339. Of several hints the longest counts. Zero is no floor. Negative,
-//! infinite, overflowing or senseless values are no hint at all. See [`retry_after`].
+//! `ms` is milliseconds. Strings may be numbers, `"58s"`, `"1m30s"`, `"500ms"`, a date of HTTP or RFC
+//! 3339 in any of the variants that servers send, or a list of these. Of several hints the longest
+//! counts. Zero is no floor. A value that is too big is the longest wait that there is. Negative or
+//! senseless values are no hint at all. See [`retry_after`].
 //!
 //! # When to use it
 //!
@@ -107,7 +117,7 @@
 //! # Teaching it a type of error
 //!
 //! ```
-//! use mcp_resilience::{Class, Delivery, Failure, classify::ClassifyLayer};
+//! use mcp_resilience::{Class, Failure, classify::ClassifyLayer};
 //! # use mcp_resilience::call::{Flagged, ToolResult};
 //! # #[derive(Debug)]
 //! # struct Answer(bool);
@@ -127,8 +137,8 @@
 //! # async fn main() {
 //! let mut tools = ServiceBuilder::new()
 //!     .layer(ClassifyLayer::new().rule(|_: &PoolExhausted| {
-//!         // It may be the tool's second query: that this one was refused does not tell that nothing ran.
-//!         Some(Failure::at_capacity(None).with_delivery(Delivery::Unknown))
+//!         // It may be the tool's second query, so nothing is said of whether the tool ran.
+//!         Some(Failure::at_capacity(None))
 //!     }))
 //!     .service_fn(async |tool: &str| match tool {
 //!         "query" => Err(PoolExhausted.into()),
@@ -203,12 +213,14 @@ mod future;
 mod hush;
 mod layer;
 mod lookup;
+mod named;
 mod places;
 mod result;
 pub mod retry_after;
 mod rpc;
 mod rules;
 mod service;
+mod session;
 mod status;
 mod texts;
 mod vocabulary;
@@ -219,3 +231,5 @@ pub use self::{
     future::ResponseFuture, hush::hush_panics, layer::ClassifyLayer, service::Classify,
     words::Words,
 };
+#[cfg(feature = "rmcp-client")]
+pub(crate) use self::{rpc::name_rpc, session::Session};

@@ -1,9 +1,11 @@
 //! Flagged results.
 
-use super::{envelope::Envelope, lookup::Lookup, rules::Rules, texts, vocabulary as known};
+use super::{
+    envelope::Envelope, lookup::Lookup, named::Named, rules::Rules, texts, vocabulary as known,
+};
 use crate::{
     call::ToolResult,
-    failure::{Class, Delivery, Failure, MESSAGE_LIMIT, META_KEY, SCAN_LIMIT, first},
+    failure::{Class, Failure, MESSAGE_LIMIT, SCAN_LIMIT, Witness, first},
 };
 use serde_json::Value;
 
@@ -15,6 +17,7 @@ pub(super) fn classify<R: ToolResult>(mut result: R, rules: &Rules) -> Result<R,
     }
     if let Some(failure) = rules.on_result(&result) {
         result.flag();
+        let failure = failure.attributed_to(Witness::Author);
         return Err(failure.with_result(result));
     }
     if !result.is_error() {
@@ -30,46 +33,44 @@ fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
         .texts()
         .map(|text| first(text, MESSAGE_LIMIT).trim())
         .find(|text| !text.is_empty());
-    let (class, delivery) = match envelope.class() {
-        Some(named) => named,
-        None => text
-            .and_then(|text| texts::class(text, lookup))
-            .unwrap_or((Class::Tool, Delivery::Executed)),
-    };
-    let failure = envelope.into_failure(class, lookup).with_delivery(delivery);
+    let named = envelope
+        .class()
+        .or_else(|| texts::class(text?, lookup))
+        .unwrap_or(Named::of(Class::Tool));
+    let failure = envelope.into_failure(named);
     match (failure.message(), text) {
         (None, Some(text)) => failure.with_message(text.to_owned()),
         _ => failure,
     }
 }
 
-/// The envelope of the structured content, else of the first text that is one, else one in `_meta`;
+/// The envelope of the structured content, else one in `_meta`, else of the first text that is one;
 /// all the others may add a wait, or that a repeat is not fine.
+///
+/// A text may repeat what a third party said: it gives a class, a code and a wait.
 fn envelope(result: &impl ToolResult, lookup: Lookup<'_>) -> Envelope {
-    let read = |json: &Value| Envelope::read(json, lookup);
-    let says_something = |envelope: &Envelope| envelope.says_something();
-    let structured = result.structured().map(read);
+    let structured = result.structured().into_iter();
+    let meta = result.meta().into_iter();
+    let meta = meta.flat_map(|meta| known::META.iter().filter_map(|key| meta.get(*key)));
+    let said = structured
+        .chain(meta)
+        .map(|json| Envelope::read(json, Witness::Server, lookup));
     // Of all texts together.
     let mut left = SCAN_LIMIT;
     let in_text = result.texts().filter_map(|text| {
         left = left.checked_sub(text.len())?;
-        Some(read(&json(text)?))
+        Some(Envelope::read(&json(text)?, Witness::Hearsay, lookup))
     });
-    let mut all = structured.into_iter().chain(in_text).filter(says_something);
-    let mut keys = std::iter::once(META_KEY).chain(known::META.iter().copied());
+    let mut all = said.chain(in_text).filter(Envelope::says_something);
     let mut envelope = all
         .next()
-        .or_else(|| {
-            let meta = result.meta()?;
-            keys.find_map(|key| meta.get(key)).map(read)
-        })
-        .unwrap_or_default();
+        .unwrap_or_else(|| Envelope::empty(Witness::Hearsay));
     // What else was said of a repeat: the longest wait counts, and whoever says no.
     for other in all {
         envelope.add_cautions(&other);
     }
     if let Some(meta) = result.meta() {
-        envelope.add_hints_of(meta, lookup);
+        envelope.add_cautions_of(meta, lookup);
     }
     envelope
 }

@@ -1,50 +1,56 @@
 //! JSON-RPC errors.
 
 use super::{
-    envelope::Envelope,
-    lookup::{Lookup, Named},
-    texts, vocabulary as known,
+    envelope::Envelope, lookup::Lookup, named::Named, session::Session, texts, vocabulary as known,
 };
-use crate::failure::{Class, Code, Delivery, Failure, RpcError};
+use crate::failure::{Class, Code, Failure, RpcError, Witness};
+
+/// Names a JSON-RPC error that a server sent over a connection of an adapter's.
+pub(crate) fn name_rpc(error: RpcError, session: Session) -> Failure {
+    classify(error, Lookup::BUILT_IN, session)
+}
 
 /// Names a JSON-RPC error by its `data`, its code and, for a few, its text. It stays in the failure
 /// as it is.
-pub(super) fn classify(error: RpcError, lookup: Lookup<'_>) -> Failure {
-    let envelope = error
-        .data
-        .as_ref()
-        .map(|data| Envelope::read(data, lookup))
-        .unwrap_or_default();
-    let (class, delivery) = envelope
+pub(super) fn classify(error: RpcError, lookup: Lookup<'_>, session: Session) -> Failure {
+    let envelope = match &error.data {
+        Some(data) => Envelope::read(data, Witness::Server, lookup),
+        None => Envelope::empty(Witness::Server),
+    };
+    let number = i64::from(error.code);
+    let own = lookup.own_number(number);
+    let is_repeatable = own.is_some_and(|own| own.is_repeatable) && envelope.class().is_none();
+    let named = envelope
         .class()
-        .or_else(|| lookup.own_number(error.code.into()))
+        .or_else(|| Some(own?.named()))
         .or_else(|| lookup.own_text(&error.message))
-        .or_else(|| texts::class_of_message(error.code, &error.message))
-        .unwrap_or_else(|| by_number(error.code.into(), &envelope));
+        .or_else(|| texts::class_of_message(error.code, &error.message, session))
+        .unwrap_or_else(|| by_number(number, &envelope));
+    let failure = envelope.into_failure(named);
+    let failure = match failure.retryable() {
+        None if is_repeatable => failure.permitted(Some(true), Witness::Author),
+        _ => failure,
+    };
     // The error's own message, and not one of its data.
-    envelope
-        .into_failure(class, lookup)
-        .with_delivery(delivery)
+    failure
         .with_message(error.message.clone())
         .with_rpc_error(error)
 }
 
 fn by_number(number: i64, envelope: &Envelope) -> Named {
-    let means = |known: &[(i64, Class, Delivery)]| {
-        let found = known.iter().find(|(known, ..)| *known == number);
-        found.map(|(_, class, delivery)| (*class, *delivery))
-    };
-    let wait = envelope.retry_after().filter(|wait| !wait.is_zero());
-    let with_a_wait = wait.map(|_| known::NUMBERS_WITH_A_WAIT);
-    if let Some(named) = means(known::NUMBERS).or_else(|| means(with_a_wait?)) {
-        return named;
+    if let Some(class) = texts::of_number(number) {
+        return Named::of(class);
     }
-    // The server says that a repeat is fine, and not what was wrong.
-    let class = match envelope.retryable() {
-        Some(true) => Class::Upstream,
-        _ => Class::Protocol,
-    };
-    (class, Delivery::Unknown)
+    let has_wait = envelope.retry_after().is_some_and(|wait| !wait.is_zero());
+    match number {
+        known::RATE_LIMITED if has_wait => Named::refusal(Class::RateLimited),
+        _ if has_wait && known::NUMBERS_WITH_A_WAIT.contains(&number) => {
+            Named::of(Class::RateLimited)
+        }
+        // The server says that a repeat is fine, and not what was wrong.
+        _ if envelope.retryable() == Some(true) => Named::unknown(Class::Upstream),
+        _ => Named::of(Class::Protocol),
+    }
 }
 
 /// The user's names for a JSON-RPC error that somebody below the border has made a failure of: a
@@ -55,28 +61,28 @@ pub(super) fn read_again(failure: Failure, lookup: Lookup<'_>) -> Failure {
     let Some(error) = failure.rpc_error() else {
         return failure;
     };
-    let ours = classify(error.clone(), Lookup::BUILT_IN);
-    let theirs = classify(error.clone(), lookup);
+    let ours = classify(error.clone(), Lookup::BUILT_IN, Session::Untold);
+    let theirs = classify(error.clone(), lookup, Session::Untold);
     let is_news = (ours.class(), ours.delivery(), ours.retryable())
         != (theirs.class(), theirs.delivery(), theirs.retryable());
     let is_beaten = failure.status().is_some() && !matches!(theirs.code(), Some(Code::Text(_)));
     let wait = failure.retry_after().max(theirs.retry_after());
     let mut failure = failure.with_retry_after(wait);
     if theirs.retryable() == Some(false) {
-        failure = failure.with_retryable(false);
+        failure = failure.permitted(Some(false), Witness::Server);
     }
     if !is_news || is_beaten {
         return failure;
     }
     failure.set_class(theirs.class());
-    // That it did not run, a status may know, or whoever made the failure; and not our own name for
-    // what is theirs to name.
+    // Keep "did not run" if an HTTP status or the author of the failure said so. The built-in name of
+    // the error does not count: the user names it otherwise.
     let knew_more = failure.status().is_some() || !ours.delivery().did_not_run();
     if !(knew_more && failure.delivery().did_not_run()) {
-        failure = failure.with_delivery(theirs.delivery());
+        failure = failure.reached(theirs.delivery(), Witness::Author);
     }
     if failure.retryable() == ours.retryable() {
-        failure = failure.with_retryable(theirs.retryable());
+        failure = failure.permitted(theirs.retryable(), Witness::Author);
     }
     match theirs.code().cloned() {
         Some(code) => failure.with_code(code),

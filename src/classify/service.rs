@@ -1,7 +1,7 @@
 use super::{ResponseFuture, error, hush::catch_hushed, rules::Rules};
 use crate::{
     call::ToolResult,
-    failure::{BoxError, Delivery, Failure},
+    failure::{BoxError, Failure},
 };
 use std::task::{Context, Poll};
 use tower::Service;
@@ -41,7 +41,7 @@ where
         readied
             .unwrap_or_else(|failure| Poll::Ready(Err(failure)))
             // Nothing was called.
-            .map_err(|failure| failure.with_delivery(Delivery::NotSent))
+            .map_err(|failure| failure.not_sent().spent())
     }
 
     #[inline]

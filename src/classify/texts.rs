@@ -1,10 +1,7 @@
 //! Texts that SDKs write, known word by word and matched where the SDK puts them.
 
-use super::{
-    lookup::{Lookup, Named},
-    vocabulary as known,
-};
-use crate::failure::{Class, Delivery, first};
+use super::{lookup::Lookup, named::Named, session::Session, vocabulary as known};
+use crate::failure::{Class, first};
 
 /// However long a text is, no more of it is searched for the end of a name, or of a number.
 const LONGEST_NAME: usize = 256;
@@ -16,34 +13,43 @@ pub(super) fn class(text: &str, lookup: Lookup<'_>) -> Option<Named> {
         return Some(named);
     }
     if let Some(rest) = headline(text) {
-        let class = of_message(rest);
-        return Some((class, before_or_after(class)));
+        return Some(Named::of(of_message(rest)));
     }
     let (number, text) = number_in_front(text);
     let class = of_sdk(text)
         .or_else(|| is_pydantic(text).then_some(Class::InvalidInput))
-        // Whatever else that SDK refuses under this number, it refuses before the tool runs.
-        .or_else(|| (number == Some(-32602)).then_some(Class::InvalidInput))?;
-    Some((class, before_or_after(class)))
+        // A JSON-RPC error that became a result on its way.
+        .or_else(|| of_number(number?))?;
+    Some(Named::of(class))
+}
+
+/// What a number of JSON-RPC or MCP means by itself.
+pub(super) fn of_number(number: i64) -> Option<Class> {
+    let mut numbers = known::NUMBERS.iter();
+    numbers.find_map(|(known, class)| (*known == number).then_some(*class))
 }
 
 /// What the message of a JSON-RPC error says that its number does not.
-pub(super) fn class_of_message(code: i32, message: &str) -> Option<Named> {
+pub(super) fn class_of_message(code: i32, message: &str, session: Session) -> Option<Named> {
     // TypeScript 1 repeats the number in the message.
     let (number, text) = number_in_front(message);
     let code = i64::from(code);
     let text = if number == Some(code) { text } else { message };
     let mut messages = known::MESSAGES.iter();
     let message =
-        messages.find(|(number, beginning, ..)| *number == code && text.starts_with(beginning));
-    if let Some((.., class, delivery)) = message {
-        return Some((*class, *delivery));
+        messages.find(|(number, beginning, _)| *number == code && text.starts_with(beginning));
+    if let Some((.., class)) = message {
+        return Some(Named::of(*class));
     }
     if known::SESSION_LOSS_NUMBERS.contains(&code) && is_session_loss(text) {
-        return Some((Class::SessionLost, Delivery::Refused));
+        return match session {
+            Session::Held => Some(Named::refusal(Class::SessionLost)),
+            Session::Untold => Some(Named::of(Class::SessionLost)),
+            Session::None => None,
+        };
     }
     let class = of_sdk(text).filter(|_| known::TEXT_NUMBERS.contains(&code))?;
-    Some((class, before_or_after(class)))
+    Some(Named::of(class))
 }
 
 fn of_sdk(text: &str) -> Option<Class> {
@@ -124,12 +130,4 @@ fn number_in_front(text: &str) -> (Option<i64>, &str) {
 /// A tool's name has no blanks; whatever has is prose.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_NAME && !text.contains(char::is_whitespace)
-}
-
-/// Arguments and names are checked before a tool runs, output after.
-fn before_or_after(class: Class) -> Delivery {
-    match class {
-        Class::InvalidInput | Class::NotFound | Class::Disabled => Delivery::Refused,
-        class => class.delivery(),
-    }
 }

@@ -11,62 +11,68 @@ use crate::failure::{
         self, AtCapacity, Cancelled, Crash, Disabled, Forbidden, InvalidInput, InvalidOutput,
         NotFound, Protocol, RateLimited, Timeout, Unauthorized, Unavailable, Upstream,
     },
-    Delivery::{self, Executed, Refused, Unknown},
+    META_KEY,
 };
 
 /// Codes of other public servers. Those of the [table](crate::failure#the-classes) are documented,
 /// and stand there.
 ///
-/// `Refused` are those alone that can only mean that the call was turned away before it ran.
+/// None says that the call did not run: most are the words of an API behind a tool, which the tool
+/// hands on after who knows what. A user whose server means its own calls says so by
+/// [`Words::refusal_code`](super::Words::refusal_code).
 #[rustfmt::skip]
-pub(super) const CODES: &[(&str, Class, Delivery)] = &[
-    ("too_many_requests",       RateLimited,  Refused),
-    ("rate_limit_error",        RateLimited,  Refused),
-    ("rate_limit_exceeded",     RateLimited,  Refused),
-    ("throttling_exception",    RateLimited,  Refused),
-    ("quota_exceeded",          RateLimited,  Unknown),
-    ("keyless_quota_exhausted", RateLimited,  Unknown),
-    ("resource_exhausted",      RateLimited,  Unknown),
-    ("overloaded",              AtCapacity,   Unknown),
-    ("unavailable",             Unavailable,  Unknown),
-    ("upstream_unavailable",    Upstream,     Unknown),
-    ("backend_unreachable",     Upstream,     Unknown),
-    ("mcp_server_unreachable",  Upstream,     Unknown),
-    ("timeout",                 Timeout,      Unknown),
-    ("timeout_error",           Timeout,      Unknown),
-    ("tool_timeout",            Timeout,      Unknown),
-    ("upstream_timeout",        Timeout,      Unknown),
-    ("invalid_input",           InvalidInput, Unknown),
-    ("validation_error",        InvalidInput, Unknown),
-    ("unauthorized",            Unauthorized, Unknown),
-    ("authentication_error",    Unauthorized, Unknown),
-    ("authorization_error",     Forbidden,    Unknown),
-    ("internal",                Crash,        Unknown),
-    ("internal_error",          Crash,        Unknown),
+pub(super) const CODES: &[(&str, Class)] = &[
+    ("too_many_requests",       RateLimited),
+    ("rate_limit_error",        RateLimited),
+    ("rate_limit_exceeded",     RateLimited),
+    ("throttling_exception",    RateLimited),
+    ("quota_exceeded",          RateLimited),
+    ("keyless_quota_exhausted", RateLimited),
+    ("resource_exhausted",      RateLimited),
+    ("overloaded",              AtCapacity),
+    ("unavailable",             Unavailable),
+    ("upstream_unavailable",    Upstream),
+    ("backend_unreachable",     Upstream),
+    ("mcp_server_unreachable",  Upstream),
+    ("timeout",                 Timeout),
+    ("timeout_error",           Timeout),
+    ("tool_timeout",            Timeout),
+    ("upstream_timeout",        Timeout),
+    ("invalid_input",           InvalidInput),
+    ("validation_error",        InvalidInput),
+    ("unauthorized",            Unauthorized),
+    ("authentication_error",    Unauthorized),
+    ("authorization_error",     Forbidden),
+    ("internal",                Crash),
+    ("internal_error",          Crash),
 ];
+
+/// Codes that say by their definition that a call was turned away before it ran.
+pub(super) const REFUSALS: &[&str] = &["rate_limited", "at_capacity", "service_unavailable"];
+
+/// The code that its server documents as fine to repeat, in an envelope that also has an `error` and
+/// a `status` of at least so much.
+pub(super) const REPEATABLE: &str = "upstream_error";
+pub(super) const REPEATABLE_FROM: u16 = 500;
 
 /// Numbers of JSON-RPC and MCP.
 #[rustfmt::skip]
-pub(super) const NUMBERS: &[(i64, Class, Delivery)] = &[
-    // Rejected before anything ran, by JSON-RPC.
-    (-32602, InvalidInput, Refused),
-    (-32700, Protocol,     Refused),
-    (-32601, Protocol,     Refused),
-    (-32600, Protocol,     Refused),
+pub(super) const NUMBERS: &[(i64, Class)] = &[
+    (-32602, InvalidInput),
+    (-32700, Protocol),
+    (-32601, Protocol),
+    (-32600, Protocol),
     // A missing resource, until MCP 2025-11-25.
-    (-32002, NotFound,     Unknown),
-    (-32800, Cancelled,    Unknown),
+    (-32002, NotFound),
+    (-32800, Cancelled),
 ];
 
-/// Numbers that mean other things too, and this only together with a wait: a proposal, what servers
-/// use meanwhile, and what two gateways chose for themselves.
-#[rustfmt::skip]
-pub(super) const NUMBERS_WITH_A_WAIT: &[(i64, Class, Delivery)] = &[
-    (-32023, RateLimited, Refused),
-    (-32029, RateLimited, Refused),
-    (-32105, RateLimited, Unknown),
-    (-33001, RateLimited, Unknown),
-];
+/// The number of a proposal for rate limits. It is a refusal by its definition, and needs a wait.
+pub(super) const RATE_LIMITED: i64 = -32023;
+
+/// Numbers that mean other things too, and this only together with a wait: the proposal's, what
+/// servers use meanwhile, and what two gateways chose for themselves.
+pub(super) const NUMBERS_WITH_A_WAIT: &[i64] = &[RATE_LIMITED, -32029, -32105, -33001];
 
 /// Fields of a code.
 pub(super) const CODE: &[&str] = &["code", "errorcode", "errortype"];
@@ -105,8 +111,8 @@ pub(super) const PARTS: &[&str] = &["data", "details"];
 pub(super) const PART_LISTS: &[&str] = &["errors"];
 /// Lists of objects that may hold a wait.
 pub(super) const HINT_LISTS: &[&str] = &["details", "errors", "next_actions"];
-/// Keys of `_meta` that hold an envelope, besides our own: a proposal.
-pub(super) const META: &[&str] = &["io.modelcontextprotocol/toolFailure"];
+/// Keys of `_meta` that hold an envelope: our own, and a proposal's. Nobody else's speaks of the call.
+pub(super) const META: &[&str] = &[META_KEY, "io.modelcontextprotocol/toolFailure"];
 
 /// How a text begins.
 #[rustfmt::skip]
@@ -158,11 +164,11 @@ pub(super) const HEADLINES: &[(&str, &str)] = &[
 
 /// Messages of JSON-RPC errors, with the number under which the SDK sends them.
 #[rustfmt::skip]
-pub(super) const MESSAGES: &[(i64, &str, Class, Delivery)] = &[
+pub(super) const MESSAGES: &[(i64, &str, Class)] = &[
     // Go, of what its own tool answered.
-    (0, "validating tool output: ", InvalidOutput, Executed),
-    // FastMCP's rate limits, which are asked before the tool.
-    (-32000, "Rate limit exceeded for client: ", RateLimited, Refused),
+    (0, "validating tool output: ", InvalidOutput),
+    // FastMCP's rate limits.
+    (-32000, "Rate limit exceeded for client: ", RateLimited),
 ];
 
 /// Numbers that JSON-RPC gives to what [`BEGINNINGS`] and the others say in a result.

@@ -1,4 +1,4 @@
-use super::lookup::letters;
+use super::{lookup::letters, named::Named};
 use crate::failure::{Class, Code, Delivery};
 use std::borrow::Cow;
 
@@ -8,14 +8,15 @@ type Name = Cow<'static, str>;
 /// its fields and its waits, where only the names are new.
 ///
 /// They are asked before the names that are built in, and everywhere where those are: in structured
-/// content, in JSON in a text, in the `data` of a JSON-RPC error, under `_meta`. All that holds for
+/// content, in JSON in a text, in the `data` of a JSON-RPC error, under `_meta`. All else that holds for
 /// those holds for them: a word decides only at its place, `retryable: false` beats it, a wait makes
 /// nothing repeatable. Codes are compared without case, `_`, `-` and blanks, names of fields without
 /// case, `_` and `-`, texts and the names of envelopes letter by letter.
 ///
-/// Whether a code says that the call **did not run** is the one thing that is dangerous to say: such
-/// a call is made again, whatever its tool does. So it has methods of its own,
-/// [`refusal_code`](Self::refusal_code) and [`refusal_begins`](Self::refusal_begins).
+/// Two things are dangerous to say: that a code means that the call **did not run**, and that it means
+/// that a repeat is fine. Such a call is made again, whatever its tool does, also if the code stands
+/// in JSON in a text. So they have methods of their own: [`refusal_code`](Self::refusal_code),
+/// [`refusal_begins`](Self::refusal_begins) and [`repeatable_code`](Self::repeatable_code).
 ///
 /// # Example
 ///
@@ -53,8 +54,8 @@ type Name = Cow<'static, str>;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    pub(super) codes: Vec<(Code, Class, Delivery)>,
-    pub(super) texts: Vec<(Name, Class, Delivery)>,
+    pub(super) codes: Vec<(Code, Meaning)>,
+    pub(super) texts: Vec<(Name, Meaning)>,
     pub(super) code_fields: Vec<String>,
     pub(super) seconds: Vec<String>,
     pub(super) milliseconds: Vec<String>,
@@ -84,18 +85,29 @@ impl Words {
     /// beats a number.
     #[must_use]
     pub fn code(self, code: impl Into<Code>, class: Class) -> Self {
-        self.with_code(code.into(), class, Delivery::Unknown)
+        self.with_code(code.into(), Meaning::of(class, Delivery::Unknown))
     }
 
     /// A code that can mean nothing but that the call was turned away **before** the tool ran. Where
     /// time heals the class, such a call is made again, for any tool.
     #[must_use]
     pub fn refusal_code(self, code: impl Into<Code>, class: Class) -> Self {
-        self.with_code(code.into(), class, Delivery::Refused)
+        self.with_code(code.into(), Meaning::of(class, Delivery::Refused))
     }
 
-    fn with_code(mut self, code: Code, class: Class, delivery: Delivery) -> Self {
-        self.codes.push((code, class, delivery));
+    /// A code of which the server's documentation says that a repeat is fine, also if the call ran.
+    /// Where time heals the class, such a call is made again, for any tool.
+    #[must_use]
+    pub fn repeatable_code(self, code: impl Into<Code>, class: Class) -> Self {
+        let meaning = Meaning {
+            is_repeatable: true,
+            ..Meaning::of(class, class.delivery())
+        };
+        self.with_code(code.into(), meaning)
+    }
+
+    fn with_code(mut self, code: Code, meaning: Meaning) -> Self {
+        self.codes.push((code, meaning));
         self
     }
 
@@ -103,20 +115,20 @@ impl Words {
     /// says it better. Whether the call ran is unknown.
     #[must_use]
     pub fn text_begins(self, beginning: impl Into<Cow<'static, str>>, class: Class) -> Self {
-        self.with_text(beginning.into(), class, Delivery::Unknown)
+        self.with_text(beginning.into(), Meaning::of(class, Delivery::Unknown))
     }
 
     /// The same for a text that can mean nothing but that the call was turned away before the tool
     /// ran.
     #[must_use]
     pub fn refusal_begins(self, beginning: impl Into<Cow<'static, str>>, class: Class) -> Self {
-        self.with_text(beginning.into(), class, Delivery::Refused)
+        self.with_text(beginning.into(), Meaning::of(class, Delivery::Refused))
     }
 
-    fn with_text(mut self, beginning: Name, class: Class, delivery: Delivery) -> Self {
+    fn with_text(mut self, beginning: Name, meaning: Meaning) -> Self {
         // Every text begins with nothing.
         if !beginning.trim().is_empty() {
-            self.texts.push((beginning, class, delivery));
+            self.texts.push((beginning, meaning));
         }
         self
     }
@@ -167,6 +179,28 @@ impl Words {
         self.milliseconds.extend(other.milliseconds);
         self.instants.extend(other.instants);
         self.envelopes.extend(other.envelopes);
+    }
+}
+
+/// What a name means to the user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meaning {
+    class: Class,
+    delivery: Delivery,
+    pub(super) is_repeatable: bool,
+}
+
+impl Meaning {
+    const fn of(class: Class, delivery: Delivery) -> Self {
+        Self {
+            class,
+            delivery,
+            is_repeatable: false,
+        }
+    }
+
+    pub(super) fn named(self) -> Named {
+        Named::chosen(self.class, self.delivery)
     }
 }
 

@@ -1,12 +1,15 @@
 //! How a failure is made.
 
-use super::{Class, Code, Delivery, Failure, RpcError, error::Inner};
+use super::{Class, Code, Failure, RpcError, error::Inner, evidence::Evidence};
 use serde_json::Value;
 use std::{any::Any, borrow::Cow, error::Error, sync::Arc, time::Duration};
 
 /// Constructors, one for each thing that one says of a call.
 impl Failure {
-    /// A failure of any class, with the class's own [`Delivery`].
+    /// A failure of any class, with the class's own [`Delivery`](super::Delivery): `Executed` where
+    /// the class says that the tool ran, else `Unknown`.
+    ///
+    /// If the tool did nothing yet, say so by [`before_running`](Self::before_running).
     ///
     /// A blank message is replaced by a phrase of the class where it is shown.
     #[must_use]
@@ -14,12 +17,11 @@ impl Failure {
         Self {
             inner: Box::new(Inner {
                 class,
-                delivery: class.delivery(),
+                evidence: Evidence::of(class),
                 code: None,
                 message: message.into(),
                 status: None,
                 retry_after: None,
-                retryable: None,
                 argument: None,
                 alternative: None,
                 attempts: 1,
@@ -82,19 +84,22 @@ impl Failure {
         Self::new(Class::Disabled, message)
     }
 
-    /// Too many calls, and how long to wait. Says that the tool did not run.
+    /// Too many calls, and how long to wait. Repeated only for a tool that may run
+    /// twice, unless it failed [`before_running`](Self::before_running).
     #[must_use]
     pub fn rate_limited(wait: Option<Duration>) -> Self {
         Self::new(Class::RateLimited, "").with_retry_after(wait)
     }
 
-    /// Too many calls at once, and how long to wait. Says that the tool did not run.
+    /// Too many calls at once, and how long to wait. Repeated only for a tool that may run
+    /// twice, unless it failed [`before_running`](Self::before_running).
     #[must_use]
     pub fn at_capacity(wait: Option<Duration>) -> Self {
         Self::new(Class::AtCapacity, "").with_retry_after(wait)
     }
 
-    /// The service is away for now, and how long to wait. Says that the tool did not run.
+    /// The service is away for now, and how long to wait. Repeated only for a tool that may run
+    /// twice, unless it failed [`before_running`](Self::before_running).
     #[must_use]
     pub fn unavailable(wait: Option<Duration>) -> Self {
         Self::new(Class::Unavailable, "").with_retry_after(wait)
@@ -118,7 +123,7 @@ impl Failure {
         Self::new(Class::Timeout, message)
     }
 
-    /// The server no longer knows the session, and so did not run the tool.
+    /// The server no longer knows the session; whether the tool ran is unknown.
     #[must_use]
     pub fn session_lost(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::SessionLost, message)
@@ -166,16 +171,6 @@ impl Failure {
         self
     }
 
-    /// As it counts where it only caused a call's failure: that it was refused, or may be repeated,
-    /// tells nothing of that call.
-    pub(crate) fn only_a_cause(mut self) -> Self {
-        if self.inner.delivery.did_not_run() {
-            self.inner.delivery = Delivery::Unknown;
-        }
-        self.inner.retryable = self.inner.retryable.filter(|retryable| !retryable);
-        self
-    }
-
     /// What caused another failure caused this one too.
     pub(crate) fn caused_like(mut self, other: &Self) -> Self {
         self.inner.source.clone_from(&other.inner.source);
@@ -196,13 +191,6 @@ impl Failure {
         self
     }
 
-    /// Says how far the call got.
-    #[must_use]
-    pub fn with_delivery(mut self, delivery: Delivery) -> Self {
-        self.inner.delivery = delivery;
-        self
-    }
-
     /// The message for people and models.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
@@ -214,13 +202,6 @@ impl Failure {
     #[must_use]
     pub fn with_retry_after(mut self, wait: impl Into<Option<Duration>>) -> Self {
         self.inner.retry_after = wait.into();
-        self
-    }
-
-    /// Says whether a repeat is fine (`Some(true)`) or not (`Some(false)`).
-    #[must_use]
-    pub fn with_retryable(mut self, retryable: impl Into<Option<bool>>) -> Self {
-        self.inner.retryable = retryable.into();
         self
     }
 

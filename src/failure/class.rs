@@ -12,7 +12,7 @@ pub enum Class {
     Connection,
     /// No answer in time.
     Timeout,
-    /// The server no longer knows the session. By the protocol that refuses the call.
+    /// The server no longer knows the session.
     SessionLost,
     /// Too many calls.
     RateLimited,
@@ -104,17 +104,17 @@ const TABLE: [Row; 19] = {
     table![
         Connection   "connection"     []                                                Stack    ByDelivery true  Unknown  WARN  "the connection was lost";
         Timeout      "timeout"        []                                                Stack    ByDelivery true  Unknown  WARN  "no answer in time";
-        SessionLost  "session_lost"   []                                                Stack    ByDelivery true  Refused  WARN  "the server no longer knows the session";
-        RateLimited  "rate_limited"   ["rate_limited"]                                  Time     ByDelivery false Refused  WARN  "too many calls";
-        AtCapacity   "at_capacity"    ["at_capacity"]                                   Time     ByDelivery false Refused  WARN  "too many calls at once";
-        Unavailable  "unavailable"    ["service_unavailable"]                           Time     ByDelivery false Refused  WARN  "the service is unavailable for now";
+        SessionLost  "session_lost"   []                                                Stack    ByDelivery true  Unknown  WARN  "the server no longer knows the session";
+        RateLimited  "rate_limited"   ["rate_limited"]                                  Time     ByDelivery false Unknown  WARN  "too many calls";
+        AtCapacity   "at_capacity"    ["at_capacity"]                                   Time     ByDelivery false Unknown  WARN  "too many calls at once";
+        Unavailable  "unavailable"    ["service_unavailable"]                           Time     ByDelivery false Unknown  WARN  "the service is unavailable for now";
         Upstream     "upstream"       ["upstream_error"]                                Time     ByDelivery false Executed WARN  "the service behind the tool failed";
-        InvalidInput "invalid_input"  ["bad_request", "upstream_client_error"]          Model    Never      false Refused  INFO  "the arguments are not valid";
-        Blocked      "blocked"        ["ssrf_blocked"]                                  Model    Never      false Refused  INFO  "the address is not allowed";
+        InvalidInput "invalid_input"  ["bad_request", "upstream_client_error"]          Model    Never      false Unknown  INFO  "the arguments are not valid";
+        Blocked      "blocked"        ["ssrf_blocked"]                                  Model    Never      false Unknown  INFO  "the address is not allowed";
         NotFound     "not_found"      ["not_found"]                                     Model    Never      false Unknown  INFO  "not found";
-        Unauthorized "unauthorized"   ["auth_failed"]                                   Operator Never      false Refused  WARN  "the credentials are missing or wrong";
-        Forbidden    "forbidden"      ["forbidden"]                                     Model    Never      false Refused  INFO  "access is refused";
-        Disabled     "disabled"       ["service_disabled"]                              Operator Never      false Refused  WARN  "the service is disabled";
+        Unauthorized "unauthorized"   ["auth_failed"]                                   Operator Never      false Unknown  WARN  "the credentials are missing or wrong";
+        Forbidden    "forbidden"      ["forbidden"]                                     Model    Never      false Unknown  INFO  "access is refused";
+        Disabled     "disabled"       ["service_disabled"]                              Operator Never      false Unknown  WARN  "the service is disabled";
         Tool         "tool"           []                                                Model    OnRequest  false Executed INFO  "failed without a message";
         InvalidOutput "invalid_output" ["output_validation_failed", "upstream_non_json"] Operator Never     false Executed WARN  "the answer is not valid";
         Protocol     "protocol"       []                                                Host     Never      false Unknown  INFO  "the request was rejected";
@@ -151,6 +151,10 @@ impl Class {
     /// The code under which a failure of this class that has none is reported.
     #[must_use]
     pub fn default_code(self) -> &'static str {
+        // The table's word for a crash blames the service behind a tool.
+        if let Self::Crash = self {
+            return "internal_error";
+        }
         let row = self.row();
         row.codes.first().copied().unwrap_or(row.name)
     }
@@ -173,7 +177,8 @@ impl Class {
         self.row().level
     }
 
-    /// How far a call got that failed in this way, unless something better is known.
+    /// How far a call got that failed in this way, unless something better is known: `Executed` or
+    /// `Unknown`. No class says that a call did not run.
     #[must_use]
     pub const fn delivery(self) -> Delivery {
         self.row().delivery

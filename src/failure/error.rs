@@ -1,4 +1,4 @@
-use super::{BoxError, Chain, Class, Code, Delivery, RpcError, Stopped};
+use super::{Chain, Class, Code, RpcError, Stopped, evidence::Evidence};
 use std::{any::Any, borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 
 /// A call that brought no good result.
@@ -12,12 +12,11 @@ pub struct Failure {
 
 pub(super) struct Inner {
     pub(super) class: Class,
-    pub(super) delivery: Delivery,
+    pub(super) evidence: Evidence,
     pub(super) code: Option<Code>,
     pub(super) message: Cow<'static, str>,
     pub(super) status: Option<u16>,
     pub(super) retry_after: Option<Duration>,
-    pub(super) retryable: Option<bool>,
     pub(super) argument: Option<Cow<'static, str>>,
     pub(super) alternative: Option<Cow<'static, str>>,
     pub(super) attempts: u32,
@@ -35,12 +34,6 @@ impl Failure {
     #[must_use]
     pub fn class(&self) -> Class {
         self.inner.class
-    }
-
-    /// How far the call got.
-    #[must_use]
-    pub fn delivery(&self) -> Delivery {
-        self.inner.delivery
     }
 
     /// The server's own code, if it gave one.
@@ -66,12 +59,6 @@ impl Failure {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.inner.retry_after
-    }
-
-    /// Whether the server said in so many words that a repeat is fine, or that it is not.
-    #[must_use]
-    pub fn retryable(&self) -> Option<bool> {
-        self.inner.retryable
     }
 
     /// The argument that is wrong.
@@ -140,12 +127,11 @@ impl Failure {
         Self {
             inner: Box::new(Inner {
                 class: inner.class,
-                delivery: inner.delivery,
+                evidence: inner.evidence,
                 code: inner.code.clone(),
                 message: inner.message.clone(),
                 status: inner.status,
                 retry_after: inner.retry_after,
-                retryable: inner.retryable,
                 argument: inner.argument.clone(),
                 alternative: inner.alternative.clone(),
                 attempts: inner.attempts,
@@ -207,11 +193,6 @@ impl Failure {
     pub(crate) fn set_class(&mut self, class: Class) {
         self.inner.class = class;
     }
-
-    /// Takes any error as a failure: a `Failure` stays what it is.
-    pub(crate) fn from_any(error: impl Into<BoxError>) -> Self {
-        Self::from(error.into())
-    }
 }
 
 impl fmt::Display for Failure {
@@ -232,7 +213,7 @@ impl fmt::Debug for Failure {
         let inner = &self.inner;
         let mut out = f.debug_struct("Failure");
         out.field("class", &inner.class)
-            .field("delivery", &inner.delivery)
+            .field("delivery", &self.delivery())
             .field("message", &inner.message)
             .field("attempts", &inner.attempts);
         if let Some(code) = &inner.code {
@@ -241,7 +222,7 @@ impl fmt::Debug for Failure {
         if let Some(wait) = &inner.retry_after {
             out.field("retry_after", wait);
         }
-        if let Some(retryable) = &inner.retryable {
+        if let Some(retryable) = &self.retryable() {
             out.field("retryable", retryable);
         }
         if let Some(stopped) = &inner.stopped {

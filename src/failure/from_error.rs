@@ -1,11 +1,15 @@
 //! What is known of other people's errors, by their type.
 
-use super::{BoxError, Chain, Class, Failure, Fatal, Repeats, RpcError};
+use super::{
+    Border, BoxError, Chain, Class, Delivery, Failure, Fatal, Repeats, Returned, RpcError, Witness,
+};
 use std::{error::Error, io};
 use tower::{buffer::error as buffer, load_shed::error as load_shed, timeout::error as timeout};
 
+/// Says nothing of whether the call ran: whose error it is, does not show.
 impl From<BoxError> for Failure {
     fn from(error: BoxError) -> Self {
+        let (error, _) = Returned::unmark(error);
         match error.downcast::<Self>() {
             Ok(failure) => *failure,
             Err(error) => recognise(&*error).because(error),
@@ -13,38 +17,50 @@ impl From<BoxError> for Failure {
     }
 }
 
+impl Failure {
+    /// Takes the error of the service right below a layer: a `Failure` stays what it is, a call
+    /// that a load shed turned away did not run.
+    pub(crate) fn from_any(error: impl Into<BoxError>) -> Self {
+        let error = error.into();
+        let is_turned_away = error.is::<load_shed::Overloaded>();
+        let failure = Self::from(error);
+        if is_turned_away {
+            return failure.reached(Delivery::Refused, Witness::Connection);
+        }
+        failure
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::from_any(error)
+        Self::from(BoxError::from(error))
     }
 }
 
 impl From<timeout::Elapsed> for Failure {
     fn from(error: timeout::Elapsed) -> Self {
-        Self::from_any(error)
+        Self::from(BoxError::from(error))
     }
 }
 
 impl From<tokio::time::error::Elapsed> for Failure {
     fn from(error: tokio::time::error::Elapsed) -> Self {
-        Self::from_any(error)
+        Self::from(BoxError::from(error))
     }
 }
 
 /// The outermost known cause; but an error of others that is final wins over one that time would
 /// heal, for a wrapper often knows less than what it wraps. A failure knows what it holds.
 ///
-/// Whatever is found inside another error is a cause of this call's failure, and not what became
-/// of this call: that a call of its own was refused does not tell whether the tool ran.
+/// Whatever is found is a cause of this call's failure, and not what became of this call: that a call
+/// of the tool's own was refused does not tell whether the tool ran.
 fn recognise(error: &(dyn Error + 'static)) -> Failure {
     let mut healing: Option<Failure> = None;
-    for (depth, cause) in Chain(error).errors().enumerate() {
-        let Some(mut known) = known(cause) else {
+    for cause in Chain(error).errors() {
+        let Some(known) = known(cause) else {
             continue;
         };
-        if depth > 0 {
-            known = known.only_a_cause();
-        }
+        let known = known.across(Border::Cause);
         if known.class().repeats() == Repeats::Never {
             return known;
         }

@@ -19,8 +19,8 @@
 //! Failure::invalid_input("title", "expected a string, got a number"),
 //! // The host handles it: code, message and data arrive as they are.
 //! Failure::protocol(-32602, "the client cannot sample", None),
-//! // The stack waits and asks again, and never earlier.
-//! Failure::rate_limited(Some(Duration::from_secs(30))),
+//! // Nothing ran yet: the stack waits and calls the tool again, and never earlier.
+//! Failure::rate_limited(Some(Duration::from_secs(30))).before_running(),
 //! // The process ends.
 //! Failure::fatal("the catalog is gone"),
 //! # ];
@@ -28,6 +28,29 @@
 //!
 //! Any other error that a tool returns is a crash: the model learns only that the call failed,
 //! the log has the whole chain.
+//!
+//! # Whether the tool ran
+//!
+//! A call that did not run is repeated, whatever its tool does. So three sources alone may say it:
+//!
+//! | Source | Says |
+//! |---|---|
+//! | the connection | [`NotSent`](Delivery::NotSent): there was none, or it was closed before the request was written |
+//! | a layer of tower right below the border that turns a call away (load shed) | [`Refused`](Delivery::Refused) |
+//! | the server, of this very request and in a structured form: HTTP 401, 403, 429, 503 or 408 with `Retry-After`; a JSON-RPC error or structured content with the code `rate_limited`, `at_capacity` or `service_unavailable`, or the number -32023; "unknown session", on a connection that has one | `Refused` |
+//! | the author of a tool, or your own rules and words | what they say: [`before_running`](Failure::before_running), [`with_delivery`](Failure::with_delivery) |
+//!
+//! Everything else is [`Unknown`](Delivery::Unknown), or [`Executed`](Delivery::Executed) if the class says
+//! that the tool ran: a constructor without that word, a text, JSON in a text, an error that wraps
+//! another, and an error that a handler passes on with `?`. A word counts in one stack: a handler
+//! that passes on the failure of a nested stack passes on its class and its message, and says
+//! nothing of its own call.
+//!
+//! So it is with `retryable: true`, which lets a call run again that may have run.
+//!
+//! **If a plain tower service is itself a tool**, its errors cannot be told from those of a layer: a
+//! load shed of its own client looks like one around the tool. Wrap the errors of your own clients
+//! in an error type of yours, or make a `Failure` of them. A handler of rmcp needs no such care.
 //!
 //! # The classes
 //!
@@ -53,7 +76,7 @@
 //! | [`Tool`](Class::Tool) | | the model | no | no | INFO |
 //! | [`InvalidOutput`](Class::InvalidOutput) | `output_validation_failed`, `upstream_non_json` | the operator | no | no | WARN |
 //! | [`Protocol`](Class::Protocol) | | the host | no | no | INFO |
-//! | [`Crash`](Class::Crash) | `upstream_unknown` | the operator | no | no | ERROR |
+//! | [`Crash`](Class::Crash) | `upstream_unknown`; reported as `internal_error` | the operator | no | no | ERROR |
 //! | [`Cancelled`](Class::Cancelled) | | nobody | no | no | INFO |
 //! | [`Fatal`](Class::Fatal) | | the process | no | no | ERROR |
 //!
@@ -72,8 +95,10 @@ mod class;
 mod code;
 mod delivery;
 mod error;
+mod evidence;
 mod fatal;
 mod from_error;
+mod returned;
 mod rpc_error;
 mod stderr;
 mod stopped;
@@ -82,6 +107,8 @@ mod text;
 pub(crate) use self::{
     chain::Chain,
     class::{Repeats, is_same_word},
+    evidence::{Border, Witness},
+    returned::Returned,
     stderr::stderr,
     text::{MESSAGE_LIMIT, NAME_LIMIT, SCAN_LIMIT, escaped, first, is_hidden},
 };

@@ -13,7 +13,7 @@
 //! ```
 
 use crate::{
-    call::ToolResult,
+    call::{Hints, ToolResult},
     failure::{Class, Failure, MESSAGE_LIMIT, SCAN_LIMIT, first},
 };
 use serde_json::{Map, Value};
@@ -129,8 +129,11 @@ impl Detectors {
     }
 
     /// What an unflagged result is a failure of, if it is one.
-    pub(super) fn find_failure(&self, result: &impl ToolResult) -> Option<Failure> {
-        let envelope = result.structured().filter(|_| self.sees_envelopes);
+    ///
+    /// The structured content of a tool that declares a schema is what its schema says.
+    pub(super) fn find_failure(&self, result: &impl ToolResult, hints: Hints) -> Option<Failure> {
+        let may_be_one = self.sees_envelopes && hints.declares_output_schema() != Some(true);
+        let envelope = result.structured().filter(|_| may_be_one);
         envelope
             .and_then(read_envelope)
             .or_else(|| self.guess(result))

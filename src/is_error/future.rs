@@ -60,7 +60,7 @@ fn see_through<R: ToolResult>(mut result: R, target: &Target, detectors: &Detect
     if result.is_error() || result.is_interim() || target.method() != Method::CallTool {
         return result;
     }
-    let Some(failure) = detectors.find_failure(&result) else {
+    let Some(failure) = detectors.find_failure(&result, target.hints()) else {
         return result;
     };
     result.flag();
@@ -102,16 +102,16 @@ fn flag<R: ToolResult>(mut failure: Failure, target: &Target) -> Result<R, Failu
         let error = protocol::error(&failure, target);
         failure.set_rpc_error(error);
     }
-    Err(failure)
+    Err(failure.spent())
 }
 
 fn flagged(failure: &Failure, target: &Target, id: CallId) -> Flagged {
     let text = text::for_model(failure, target, id);
     let envelope = envelope::of(failure, target);
-    let (structured, meta) = if target.hints().has_output_schema() {
-        (None, Some(envelope::as_meta(envelope)))
-    } else {
-        (Some(envelope), None)
+    // A client may check the structured content by a schema that is not known here.
+    let (structured, meta) = match target.hints().declares_output_schema() {
+        Some(false) => (Some(envelope), None),
+        Some(true) | None => (None, Some(envelope::as_meta(envelope))),
     };
     Flagged::new(text, structured, meta)
 }

@@ -3,7 +3,7 @@
 //! | The inner service answers | This layer answers |
 //! |---|---|
 //! | a result, flagged or not | the same, untouched |
-//! | an unflagged result whose structured content is unmistakably a failure | the same, flagged, and a warning in the log |
+//! | an unflagged result whose structured content is unmistakably a failure, of a tool that is not known to declare an `outputSchema` | the same, flagged, and a warning in the log |
 //! | a failure that holds the tool's own flagged result | that result, untouched |
 //! | a failure that holds a JSON-RPC error | the failure: the host gets code, message and data as they were |
 //! | a failure of [`Protocol`](crate::Class::Protocol), [`Cancelled`](crate::Class::Cancelled) or [`Fatal`](crate::Class::Fatal) | the failure |
@@ -11,7 +11,8 @@
 //! | any other failure | flagged: `Error executing tool NAME: MESSAGE`, and what to do |
 //!
 //! What to do is said only where it helps: how long to wait, which argument to correct, which tool
-//! to use instead, and for a call that may have run, to verify first.
+//! to use instead. A call that has run, or may have, and whose repeat could do harm, says so, and
+//! that the model is to verify before it repeats it.
 //!
 //! A message that is blank gives way to a phrase for the class. The sources of an error never stand in
 //! for it: they may name what a model is not to read, and are for the log. A call that was cancelled
@@ -27,9 +28,10 @@
 //!
 //! A flagged result that is built here carries, for programs, `code`, `error`, `status`,
 //! `retryAfter` (whole seconds, rounded up), `retryable` and `attempts` in its structured content.
-//! For a tool that declares an `outputSchema` it goes into `_meta` instead, under [`META_KEY`]:
-//! widespread clients check the structured content of errors against that schema too, and hide the
-//! error when it does not fit.
+//! It does so only for a tool that is known to declare no `outputSchema`
+//! ([`Hints::output_schema`](crate::call::Hints::output_schema)). For any other it goes into `_meta`,
+//! under [`META_KEY`]: widespread clients check the structured content of errors against that schema
+//! too, and hide the error when it does not fit.
 //!
 //! # Resources and prompts
 //!
@@ -42,7 +44,8 @@
 //!
 //! On by default, and never repeated: structured content with a documented `code` of the
 //! [table](crate::failure#the-classes) and a text in `error` or `message`. A document that merely has an `error`
-//! key stays a success, and so does a result that is empty or says nothing of the flag.
+//! key stays a success, and so does a result that is empty or says nothing of the flag, and any result
+//! of a tool that declares an `outputSchema`: it answers what its schema says.
 //! [`IsErrorLayer::trust_unflagged`] turns it off, [`IsErrorLayer::detect`] adds detectors that guess
 //! more; [`detect`] has some.
 //!
@@ -75,7 +78,8 @@
 //! let mut tools = ServiceBuilder::new()
 //!     .layer(IsErrorLayer::new())
 //!     .service_fn(async |_: Call| {
-//!         Err::<Answer, _>(Failure::rate_limited(Some(Duration::from_secs(30))))
+//!         let busy = Failure::rate_limited(Some(Duration::from_secs(30)));
+//!         Err::<Answer, _>(busy.before_running())
 //!     });
 //!
 //! let answer = tools.ready().await?.call(Call("search")).await?;

@@ -2,7 +2,7 @@
 
 use super::target::Target;
 use crate::{
-    failure::{Audience, Class, Failure, MESSAGE_LIMIT, NAME_LIMIT, Stopped, escaped},
+    failure::{Audience, Class, Delivery, Failure, MESSAGE_LIMIT, NAME_LIMIT, Stopped, escaped},
     ledger::CallId,
 };
 use std::{fmt::Write, time::Duration};
@@ -17,13 +17,19 @@ pub(super) fn for_model(failure: &Failure, target: &Target, id: CallId) -> Strin
     }
     text.push_str(": ");
     text.push_str(&message(failure));
-    let verify = may_have_run(failure, target)
-        .then(|| "It may have run; verify before repeating.".to_owned());
+    let verify = must_verify(failure, target).then(|| {
+        let ran = match failure.delivery() {
+            Delivery::Executed => "has run",
+            _ => "may have run",
+        };
+        format!("It {ran}; verify before repeating.")
+    });
     let alternative = failure
         .alternative()
         .map(|tool| format!("Use the tool {} instead.", escaped(tool, NAME_LIMIT, &[])));
     let advice = match (&verify, &alternative) {
         (None, None) => advice(failure),
+        (Some(_), None) => wait(failure),
         _ => None,
     };
     for sentence in [verify, alternative, advice].into_iter().flatten() {
@@ -64,27 +70,29 @@ fn advice(failure: &Failure) -> Option<String> {
         }
         // Waiting is no advice for what must not be repeated.
         _ if failure.retryable() == Some(false) => None,
-        _ => match failure.retry_after().filter(|wait| !wait.is_zero()) {
-            Some(wait) => {
-                let seconds = whole_seconds(wait);
-                Some(format!("Wait {seconds} s before calling it again."))
-            }
-            None if failure.class().heals() && failure.class() != Class::Upstream => {
-                Some("Try again later.".to_owned())
-            }
-            None => None,
-        },
+        _ => wait(failure).or_else(|| {
+            let is_advised = failure.class().heals() && failure.class() != Class::Upstream;
+            is_advised.then(|| "Try again later.".to_owned())
+        }),
     }
 }
 
-/// Whether a second run could do harm, and there may have been a first.
-fn may_have_run(failure: &Failure, target: &Target) -> bool {
-    let is_lost = matches!(
-        failure.class(),
-        Class::Connection | Class::Timeout | Class::SessionLost
-    );
-    failure.stopped() == Some(Stopped::MayHaveRun)
-        || (is_lost && !failure.delivery().did_not_run() && !target.hints().may_repeat())
+/// How long to wait, if the server said it.
+fn wait(failure: &Failure) -> Option<String> {
+    let wait = failure.retry_after().filter(|wait| !wait.is_zero())?;
+    let seconds = whole_seconds(wait);
+    Some(format!("Wait {seconds} s before calling it again."))
+}
+
+/// Whether the model may think of calling it again unchanged, a second run could do harm, and there may
+/// have been a first.
+fn must_verify(failure: &Failure, target: &Target) -> bool {
+    if failure.stopped() == Some(Stopped::MayHaveRun) {
+        return true;
+    }
+    let is_tempting = failure.class().heals() || failure.class() == Class::InvalidOutput;
+    let is_harmless = target.hints().may_repeat() || failure.retryable() == Some(true);
+    is_tempting && !failure.delivery().did_not_run() && !is_harmless
 }
 
 /// Never fewer than the server asked for.

@@ -1,4 +1,4 @@
-use crate::failure::{BoxError, Class, Delivery, Failure};
+use crate::failure::{BoxError, Class, Failure};
 use std::{
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
@@ -59,7 +59,7 @@ pub(super) fn failure(failure: Failure) -> Failure {
         }
         _ => failure,
     };
-    failure.with_delivery(Delivery::NotSent)
+    failure.not_sent()
 }
 
 /// Whether no later dial would end better: settings, credentials, a binary that is not there. What else

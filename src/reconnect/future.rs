@@ -1,5 +1,5 @@
 use super::{dial, lease::Lease, service::Owner};
-use crate::failure::{BoxError, Class, Delivery, Failure, Stopped};
+use crate::failure::{BoxError, Class, Failure, Stopped, Witness};
 use pin_project::pin_project;
 use std::{
     fmt,
@@ -103,8 +103,7 @@ where
                     match readied {
                         _ if is_too_slow => {
                             let mut failure =
-                                Failure::timeout("the connection was not ready in time")
-                                    .with_delivery(Delivery::NotSent);
+                                Failure::timeout("the connection was not ready in time").not_sent();
                             failure.set_stopped(Stopped::NotReady);
                             shared.retire(lease, &failure);
                             return Poll::Ready(Err(failure));
@@ -135,7 +134,10 @@ where
                     }
                 }
                 StateProj::Calling(answer) => {
-                    let mut outcome = ready!(answer.poll(cx)).map_err(Failure::from_any);
+                    let mut outcome = ready!(answer.poll(cx)).map_err(|error| {
+                        // Also what a layer around the connection made of it.
+                        Failure::from_any(error).attributed_to(Witness::Connection)
+                    });
                     match &mut outcome {
                         Err(failure) if is_lost(failure) => {
                             if failure.class() != Class::Timeout && lease.has_answered() {

@@ -1,5 +1,5 @@
 use super::{dial::Dial, lease::Lease, settings::Settings, state::State};
-use crate::failure::{Class, Delivery, Failure, Stopped};
+use crate::failure::{Class, Failure, Stopped};
 use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -151,7 +151,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
                 Ok(Err(failure)) => failure,
                 Err(elapsed) => Failure::timeout("the tool server did not accept in time")
                     .because(elapsed)
-                    .with_delivery(Delivery::NotSent),
+                    .not_sent(),
             };
             if !self.dial_failed(failure) {
                 return;
@@ -198,8 +198,8 @@ impl<C: Clone + Send + 'static> Shared<C> {
 
     /// What a call gets that waited as long as it would.
     fn in_vain(&self) -> Failure {
-        let mut failure = Failure::connection("no connection to the tool server in time")
-            .with_delivery(Delivery::NotSent);
+        let mut failure =
+            Failure::connection("no connection to the tool server in time").not_sent();
         // It has waited as long as it would: whoever repeats it would only begin to wait again.
         failure.set_stopped(Stopped::NotReady);
         match self.state().last_failure() {
@@ -238,8 +238,7 @@ impl<C: Clone + Send + 'static> Drop for Dialing<C> {
         let shared = &self.0;
         let mut state = shared.state();
         if thread::panicking() {
-            let failure = Failure::new(Class::Connection, "the connector panicked")
-                .with_delivery(Delivery::NotSent);
+            let failure = Failure::new(Class::Connection, "the connector panicked").not_sent();
             state.dial_failed(failure, &shared.settings);
         }
         state.stop_dialing();

@@ -3,7 +3,7 @@
 use super::{dial, lease::Lease, settings::Settings};
 use crate::{
     backoff::Ceilings,
-    failure::{Class, Delivery, Failure, Stopped},
+    failure::{Class, Failure, Stopped, Witness},
 };
 use std::{mem, sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -82,7 +82,7 @@ impl<C: Clone> State<C> {
         }
         let mut failure = self.last_failure()?.with_retry_after(remains);
         failure.set_stopped(Stopped::HintTooLong);
-        Some(failure.with_delivery(Delivery::NotSent))
+        Some(failure.not_sent())
     }
 
     pub(super) fn setback(&self) -> Option<Setback> {
@@ -123,7 +123,7 @@ impl<C: Clone> State<C> {
         let is_first = self.generation == 0 && settings.first_dial_is_fatal;
         if is_first && failure.class() != Class::Fatal {
             let cause = Failure::fatal("cannot connect to the tool server")
-                .with_delivery(failure.delivery())
+                .reached(failure.delivery(), Witness::Connection)
                 .because(failure);
             self.phase = Phase::Down(cause);
             return false;
@@ -193,6 +193,5 @@ impl<C: Clone> State<C> {
 }
 
 fn shut_down() -> Failure {
-    Failure::cancelled("the connection to the tool server was shut down")
-        .with_delivery(Delivery::NotSent)
+    Failure::cancelled("the connection to the tool server was shut down").not_sent()
 }

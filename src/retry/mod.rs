@@ -9,10 +9,10 @@
 //! |---|---|
 //! | says `retryable: false`, or was given up before | never |
 //! | of a class that waiting does not help ([table](crate::failure)), whatever else it says | never |
-//! | did not run ([`Delivery::NotSent`], [`Delivery::Refused`]) | yes |
+//! | did not run ([`Delivery::NotSent`], [`Delivery::Refused`]), by [one who knows](crate::failure#whether-the-tool-ran) | yes |
 //! | may have run, and [`repeat_ok`] says `false` of the tool | no, as below |
 //! | may have run, but the tool is read-only or idempotent, or [`repeat_ok`] says `true` | yes |
-//! | may have run, but says `retryable: true`, or has a code that the server documents as one to repeat | yes |
+//! | may have run, but says `retryable: true` in a structured envelope of the call, or has a code that is documented as one to repeat | yes |
 //! | may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
 //!
 //! That a request can be cloned says nothing of that: it only makes a repeat possible.
@@ -78,7 +78,7 @@
 //! let mut tools = ServiceBuilder::new()
 //!     .layer(RetryLayer::new())
 //!     .service_fn(async |_: Call| match is_busy.replace(false) {
-//!         true => Err(Failure::rate_limited(Some(Duration::from_secs(2)))),
+//!         true => Err(Failure::rate_limited(Some(Duration::from_secs(2))).before_running()),
 //!         false => Ok("12.50"),
 //!     });
 //!

@@ -3,7 +3,7 @@ use super::{
     policy::{OwnWaits, Policy, Word},
 };
 use crate::{
-    failure::{Class, Delivery, Failure, Stopped},
+    failure::{Class, Failure, Stopped},
     ledger::{self, Retried},
 };
 use std::{
@@ -143,7 +143,7 @@ impl<S, Req> Progress<S, Req> {
             failure.set_stopped(stopped);
         }
         if self.may_have_run && failure.delivery().did_not_run() {
-            failure = failure.with_delivery(Delivery::Unknown);
+            failure = failure.may_have_run();
         }
         // A stack further in may have made more than this one's single attempt.
         if self.attempt > 1 {
@@ -153,7 +153,7 @@ impl<S, Req> Progress<S, Req> {
             waits.truncate(usize::try_from(self.attempt - 1).unwrap_or(usize::MAX));
             failure.set_attempts(self.attempt, waits);
         }
-        failure
+        failure.spent()
     }
 }
 

@@ -33,6 +33,11 @@
 //! | panics | the same (without this wrapper: no answer, ever) |
 //! | answers `InputRequired` or `Task` | that answer, as it is |
 //!
+//! Whether the call ran is unknown, whatever error the handler returns: it may be the error of a
+//! client that the handler used after half its work. So a tool that may not run twice is not called
+//! again. If nothing was done yet, say so by [`before_running`](crate::Failure::before_running):
+//! `Failure::at_capacity(None).before_running()`.
+//!
 //! ```
 //! use mcp_resilience::{Failure, rmcp::AnyError};
 //!

@@ -85,7 +85,7 @@ pub(super) fn hints(request: &Request, tool: Option<Hints>) -> Hints {
         Request::Resource(_) | Request::Prompt(_) => Hints::new().read_only(true),
     };
     if request.is_continuation() {
-        return Hints::new().output_schema(tool.has_output_schema());
+        return Hints::new().with_schema_of(tool);
     }
     tool
 }

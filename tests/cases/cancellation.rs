@@ -63,7 +63,7 @@ fn holding(
             let _held = guard;
             match call.name.as_str() {
                 "hang" => pending().await,
-                "refuse" => fails(Failure::rate_limited(Some(60 * SECOND))),
+                "refuse" => fails(Failure::rate_limited(Some(60 * SECOND)).before_running()),
                 _ => fine(),
             }
         }

@@ -217,7 +217,7 @@ async fn case_025_a_failure_inside_an_answer_is_repeated_where_a_rule_sees_it() 
             return Some(Failure::upstream("internal error").with_retryable(true));
         }
         (answer.is_error && answer.text() == "rate limit reached")
-            .then(|| Failure::rate_limited(None))
+            .then(|| Failure::rate_limited(None).before_running())
     }
     let internal = || Answer {
         structured: Some(json!({"code": -32603, "message": "internal"})),

@@ -1,7 +1,7 @@
 //! Calls at the same time.
 
 use crate::{
-    stack::{MS, SECOND, Server, fails, fine, gives, preset, retry},
+    stack::{MS, SECOND, Server, Step, fails, fine, gives, preset, retry},
     support::{Answer, Call, Lines, Script},
 };
 use mcp_resilience::{Failure, preset::AlwaysReadyLayer, retry::RetryLayer};
@@ -28,7 +28,7 @@ use tower::{
 async fn half_a_second(call: Call) -> Result<Answer, BoxError> {
     sleep(500 * MS).await;
     if call.name == "refused" {
-        return fails(Failure::rate_limited(Some(60 * SECOND)));
+        return fails(Failure::rate_limited(Some(60 * SECOND)).before_running());
     }
     fine()
 }
@@ -171,4 +171,35 @@ async fn case_099_calls_that_are_dropped_while_they_wait_leave_no_place_taken() 
     );
     one.and(other).unwrap();
     assert_eq!(begun.elapsed(), 500 * MS, "both at once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn case_138_a_call_that_reached_a_worker_that_died_is_not_made_again() {
+    let ran = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&ran);
+    let dies = service_fn(move |_: Call| {
+        count.fetch_add(1, Relaxed);
+        die()
+    });
+    let lines = Lines::default();
+    let buffered = ServiceBuilder::new().buffer(4).service(dies);
+    let served = preset(&lines, retry()).build().unwrap().layer(buffered);
+    for at in 0..3 {
+        let answer = served.clone().oneshot(Call::tool("book")).await.unwrap();
+        assert!(answer.is_error);
+        let line = lines.all().pop().unwrap();
+        let (delivery, attempts) = if at == 0 {
+            ("unknown", 1)
+        } else {
+            // It could not be handed to the worker.
+            ("not_sent", 4)
+        };
+        assert_eq!(line["delivery"], delivery, "{line}");
+        assert_eq!(line["attempts"], attempts, "{line}");
+    }
+    assert_eq!(ran.load(Relaxed), 1);
+}
+
+fn die() -> std::future::Ready<Step> {
+    panic!("the worker dies in the call")
 }

@@ -209,7 +209,7 @@ async fn case_082_numbers_that_json_lacks_break_no_line_and_no_call() {
         seen.assert_fine();
         assert_eq!(seen.line["waited_ms"], 100);
     }
-    let longest = Failure::rate_limited(Some(Duration::MAX));
+    let longest = Failure::rate_limited(Some(Duration::MAX)).before_running();
     let seen = see(Call::tool("ask"), [fails(longest)]).await;
     assert!(seen.line["retry_after_ms"].is_number(), "{}", seen.line);
 }

@@ -27,7 +27,7 @@ use std::{
 use tower::{BoxError, Layer, Service, ServiceExt};
 
 fn refused() -> Step {
-    fails(Failure::rate_limited(None))
+    fails(Failure::rate_limited(None).before_running())
 }
 
 /// Refuses twice; its readiness is counted, and fails when it is asked for the `fails_at`th time.
@@ -264,10 +264,22 @@ async fn case_037_the_setting_counts_attempts_with_the_first_and_says_so() {
 #[tokio::test(start_paused = true)]
 async fn case_038_what_goes_up_in_the_end_is_the_last_failure() {
     let steps = [
-        fails(Failure::rate_limited(None).with_message("e1")),
+        fails(
+            Failure::rate_limited(None)
+                .before_running()
+                .with_message("e1"),
+        ),
         lost(),
-        fails(Failure::at_capacity(None).with_message("e3")),
-        fails(Failure::unavailable(None).with_message("e4")),
+        fails(
+            Failure::at_capacity(None)
+                .before_running()
+                .with_message("e3"),
+        ),
+        fails(
+            Failure::unavailable(None)
+                .before_running()
+                .with_message("e4"),
+        ),
     ];
     let seen = see(Call::read_only("ask"), steps).await;
     let text = seen.flagged().text();

@@ -4,6 +4,7 @@ use crate::{
     stack::{MS, SECOND, Seen, Step, fails, fine, millis, preset, retry, see, see_in, see_with},
     support::{Answer, Call, Lines, Script},
 };
+use chrono::{DateTime, Utc};
 use mcp_resilience::{
     Failure,
     backoff::{Backoff, Jitter},
@@ -104,8 +105,8 @@ async fn case_043_a_wait_above_the_maximum_is_not_slept() {
         assert_eq!(seen.line["retry_stopped"], "hint_too_long");
         seen.flagged();
     }
-    // One that no clock could count is no hint, and is not slept either.
-    for hint in [json!(1e300), json!("inf"), json!(-1)] {
+    // What is no wait is no hint.
+    for hint in [json!("inf"), json!(-1)] {
         let seen = once("retryAfter", &hint).await;
         assert_eq!(millis(&seen.calls), [0, 100], "{hint}");
     }
@@ -123,7 +124,7 @@ async fn case_044_a_hint_has_a_maximum_of_its_own_and_is_kept_in_full_or_not_at_
         (120, vec![0, 120_000]),
         (121, vec![0]),
     ] {
-        let refusal = Failure::rate_limited(Some(hint * SECOND));
+        let refusal = Failure::rate_limited(Some(hint * SECOND)).before_running();
         let steps = [fails(refusal), fine()];
         let seen = see_with(limited(), Call::tool("ask"), steps).await;
         assert_eq!(millis(&seen.calls), calls);
@@ -189,7 +190,7 @@ async fn case_047_callers_that_are_refused_together_do_not_come_back_together() 
             let refused = std::mem::replace(&mut is_first, false);
             let at = begun.elapsed();
             let answer = if refused {
-                Err(Failure::rate_limited(Some(60 * SECOND)))
+                Err(Failure::rate_limited(Some(60 * SECOND)).before_running())
             } else {
                 Ok(Answer::ok(&at.as_millis().to_string()))
             };
@@ -249,7 +250,7 @@ async fn case_049_a_wait_that_does_not_fit_ends_the_call_at_once_and_everybody_l
         (retry(), "hint_too_long"),
     ];
     for (limited, stopped) in limits {
-        let refusal = Failure::rate_limited(Some(1800 * SECOND));
+        let refusal = Failure::rate_limited(Some(1800 * SECOND)).before_running();
         let tool = Script::new([fails(refusal), fine()]);
         let preset = |lines: &Lines| preset(lines, limited).attempt_timeout(30 * SECOND);
         let seen = see_in(preset, Call::tool("ask"), tool).await;
@@ -259,5 +260,79 @@ async fn case_049_a_wait_that_does_not_fit_ends_the_call_at_once_and_everybody_l
         let answer = seen.flagged();
         assert_eq!(answer.structured.as_ref().unwrap()["retryAfter"], 1800);
         assert!(answer.text().contains("Wait 1800 s"), "{answer:?}");
+    }
+}
+
+/// How a server writes a date that is `wait` away.
+fn dates(wait: Duration) -> [String; 8] {
+    #[expect(clippy::disallowed_methods, reason = "a date is the wall clock's")]
+    let date = DateTime::<Utc>::from(SystemTime::now() + wait);
+    [
+        "%a, %d %b %Y %H:%M:%S UTC",
+        "%a, %d %b %Y %H:%M:%S +0000",
+        "%a, %d %b %Y %H:%M:%S gmt",
+        "%d %b %Y %H:%M:%S GMT",
+        "%A, %d-%b-%y %H:%M:%S GMT",
+        "%a %b %e %H:%M:%S %Y",
+        "%Y-%m-%dT%H:%M:%S%:z",
+        "%Y-%m-%d %H:%M:%S +0000 UTC",
+    ]
+    .map(|form| date.format(form).to_string())
+}
+
+#[tokio::test(start_paused = true)]
+async fn case_125_a_date_is_a_floor_however_its_zone_is_written() {
+    for date in dates(40 * SECOND) {
+        let seen = once("Retry-After", &json!(date)).await;
+        seen.assert_fine();
+        // It has no fractions of a second, and the clock has gone on.
+        assert!(seen.calls[1] > 5 * SECOND, "{date}: {:?}", seen.calls[1]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn case_127_a_date_out_of_range_is_never_and_one_that_is_past_is_no_floor() {
+    let never = [
+        "Mon, 30 Nov 9999 18:52:20 GMT",
+        "Mon, 30 Nov 100000 18:52:20 GMT",
+        "100000-11-30T18:52:20Z",
+    ];
+    for date in never {
+        let seen = once("Retry-After", &json!(date)).await;
+        assert_eq!(seen.calls.len(), 1, "{date}");
+        assert_eq!(seen.line["retry_stopped"], "hint_too_long", "{date}");
+    }
+    let past = [
+        "Mon, 30 Nov 2015 18:52:60 GMT",
+        "Mon, 30 Nov 2015 18:52:20 GMT",
+        "1994-11-06T08:49:37Z",
+        "Mon, 31 Feb 2099 18:52:20 GMT",
+    ];
+    for date in past {
+        let seen = once("Retry-After", &json!(date)).await;
+        assert_eq!(millis(&seen.calls), [0, 100], "{date}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn case_128_a_number_that_is_too_big_is_never_asked_for_earlier_than_a_smaller_one() {
+    let hints = [
+        json!(u64::MAX),
+        json!("18446744073709551616"),
+        json!("99999999999999999999"),
+        json!(1e300),
+        json!("1e400"),
+        json!("9".repeat(400)),
+        json!("99999999999999999999999999h"),
+    ];
+    for hint in hints {
+        for name in ["retryAfter", "retry_after_ms"] {
+            let seen = once(name, &hint).await;
+            assert_eq!(seen.calls.len(), 1, "{name}: {hint}");
+            assert_eq!(
+                seen.line["retry_stopped"], "hint_too_long",
+                "{name}: {hint}"
+            );
+        }
     }
 }

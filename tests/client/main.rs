@@ -8,6 +8,7 @@
 mod call_tool;
 mod close;
 mod dial;
+mod evidence;
 mod faults;
 mod many;
 mod peers;

@@ -64,7 +64,10 @@ async fn a_call_that_is_dropped_leaves_a_line_wherever_it_was() {
     for after in [None, Some(MS(50)), Some(MS(130))] {
         let lines = Lines::default();
         let slow = Script::timed([
-            (MS(100), Err(Failure::at_capacity(None).into())),
+            (
+                MS(100),
+                Err(Failure::at_capacity(None).before_running().into()),
+            ),
             (MS(1000), Ok(Answer::ok("too late"))),
         ]);
         let mut tools = ServiceBuilder::new()
@@ -115,7 +118,10 @@ async fn a_panic_that_nobody_caught_leaves_a_line_and_goes_on() {
 async fn latency_is_the_whole_call_and_waits_are_told_apart() {
     let lines = Lines::default();
     let tool = Script::timed([
-        (MS(60), Err(Failure::at_capacity(None).into())),
+        (
+            MS(60),
+            Err(Failure::at_capacity(None).before_running().into()),
+        ),
         (MS(20), Ok(Answer::ok("fine"))),
     ]);
     let tools = ServiceBuilder::new()
@@ -137,7 +143,7 @@ async fn latency_is_the_whole_call_and_waits_are_told_apart() {
 async fn a_stack_inside_a_tool_writes_nothing_into_the_line_outside() {
     let lines = Lines::default();
     let inner = Script::new([
-        Err(Failure::at_capacity(None).into()),
+        Err(Failure::at_capacity(None).before_running().into()),
         Ok(Answer::envelope(
             serde_json::json!({"code": "not_found", "error": "x"}),
         )),

@@ -129,9 +129,16 @@ async fn every_documented_code_is_read_in_its_minimal_and_its_full_form() {
             };
             let answers = [structured, full(Some(form)), in_text, in_second_text];
             for answer in answers {
-                // Of the codes that heal, this one alone does not say that the tool did not run.
-                let documented = (code == "upstream_error").then_some(true);
-                let expected = (class, class.delivery(), wait, documented);
+                let is_structured = answer.structured.is_some();
+                let is_refusal = class.heals() && class != Class::Upstream && is_structured;
+                let delivery = if is_refusal {
+                    Delivery::Refused
+                } else {
+                    class.delivery()
+                };
+                // With an `error` and a status of 500 or more, and not in a text.
+                let is_repeatable = code == "upstream_error" && status.is_some() && is_structured;
+                let expected = (class, delivery, wait, is_repeatable.then_some(true));
                 let mut failure = failure_of(answer.clone()).await;
                 assert_eq!(verdict(&failure), expected, "{answer:?}");
                 assert_eq!(failure.code(), Some(&Code::from(code)), "{answer:?}");
@@ -168,12 +175,8 @@ async fn a_status_decides_where_no_known_code_does() {
     ];
     for (envelope, class) in cases {
         let failure = failure_of(Answer::envelope(envelope.clone())).await;
-        // A proxy says 503 too, when it lost the request.
-        let delivery = match class {
-            Class::Unavailable => Delivery::Unknown,
-            class => class.delivery(),
-        };
-        let expected = (class, delivery, None, None);
+        // It may be the status of an API behind the tool.
+        let expected = (class, class.delivery(), None, None);
         assert_eq!(verdict(&failure), expected, "{envelope}");
         assert_eq!(failure.code(), Some(&Code::from("E17")), "{envelope}");
     }
@@ -212,7 +215,9 @@ async fn whoever_says_that_it_is_not_retryable_is_heard() {
         let meta = json!({"ns": {"retryable": retryable, "retryAfter": 9}});
         let mut answer = full(structured);
         answer.meta = meta.as_object().cloned();
-        let expected = (class, Delivery::Executed, seconds(9), Some(retryable));
+        // A stranger's namespace may forbid a repeat, and not allow one.
+        let heard = Some(retryable).filter(|retryable| !retryable);
+        let expected = (class, Delivery::Executed, seconds(9), heard);
         assert_eq!(verdict(&failure_of(answer).await), expected, "{meta}");
     }
 }
@@ -237,8 +242,13 @@ async fn code_and_wait_are_found_wherever_servers_put_them() {
         let mut beside_data = full(Some(json!({"page": 1})));
         beside_data.texts.push(form.to_string());
         for answer in [Answer::envelope(form.clone()), in_text, beside_data] {
+            // In a text anybody may speak.
+            let delivery = match &answer.structured {
+                Some(structured) if *structured == form => Delivery::Refused,
+                _ => Delivery::Unknown,
+            };
             let failure = failure_of(answer).await;
-            let expected = (Class::RateLimited, Delivery::Refused, seconds(5), None);
+            let expected = (Class::RateLimited, delivery, seconds(5), None);
             assert_eq!(verdict(&failure), expected, "{form}");
             assert_eq!(failure.code(), Some(&Code::from("RATE_LIMITED")), "{form}");
             assert_eq!(failure.message(), Some("slow"), "{form}");
@@ -285,18 +295,18 @@ async fn texts_that_sdks_write_are_known() {
         ("Error executing tool get_author: No book titled 'Nothing' in the catalog.", Class::Tool, Delivery::Executed),
         ("Error executing tool terr: quota hit, wait 30s", Class::Tool, Delivery::Executed),
         ("Error executing tool get_author", Class::Crash, Delivery::Unknown),
-        ("Error executing tool t: 1 validation error for tArguments\na\n  Input should be a valid integer", Class::InvalidInput, Delivery::Refused),
-        ("1 validation error for call[t]\na\n  Input should be a valid integer", Class::InvalidInput, Delivery::Refused),
-        ("12 validation errors for call[t]", Class::InvalidInput, Delivery::Refused),
-        ("MCP error -32602: Input validation error: Invalid arguments for tool compare_prices: A full domain name is required at domain", Class::InvalidInput, Delivery::Refused),
-        ("Input validation error: Invalid arguments for tool t: a: Too big: expected array to have <=20 items at domains", Class::InvalidInput, Delivery::Refused),
-        ("failed to deserialize parameters: missing field `title`", Class::InvalidInput, Delivery::Refused),
+        ("Error executing tool t: 1 validation error for tArguments\na\n  Input should be a valid integer", Class::InvalidInput, Delivery::Unknown),
+        ("1 validation error for call[t]\na\n  Input should be a valid integer", Class::InvalidInput, Delivery::Unknown),
+        ("12 validation errors for call[t]", Class::InvalidInput, Delivery::Unknown),
+        ("MCP error -32602: Input validation error: Invalid arguments for tool compare_prices: A full domain name is required at domain", Class::InvalidInput, Delivery::Unknown),
+        ("Input validation error: Invalid arguments for tool t: a: Too big: expected array to have <=20 items at domains", Class::InvalidInput, Delivery::Unknown),
+        ("failed to deserialize parameters: missing field `title`", Class::InvalidInput, Delivery::Unknown),
         ("MCP error -32602: Output validation error: Invalid structured content for tool o: x", Class::InvalidOutput, Delivery::Executed),
         ("Output validation error: Tool n has an output schema but no structured content was provided", Class::InvalidOutput, Delivery::Executed),
-        ("MCP error -32602: Tool nope not found", Class::NotFound, Delivery::Refused),
-        ("Unknown tool: nosuch", Class::NotFound, Delivery::Refused),
-        ("Unknown tool: 'nosuch'", Class::NotFound, Delivery::Refused),
-        (" Unknown tool: nosuch\n", Class::NotFound, Delivery::Refused),
+        ("MCP error -32602: Tool nope not found", Class::NotFound, Delivery::Unknown),
+        ("Unknown tool: nosuch", Class::NotFound, Delivery::Unknown),
+        ("Unknown tool: 'nosuch'", Class::NotFound, Delivery::Unknown),
+        (" Unknown tool: nosuch\n", Class::NotFound, Delivery::Unknown),
         ("Invalid domain format", Class::Tool, Delivery::Executed),
         ("MCP error -32000: limited", Class::Tool, Delivery::Executed),
     ];
@@ -364,37 +374,38 @@ async fn a_json_rpc_error_is_named_and_kept_as_it_is() {
     let none = || Value::Null;
     #[rustfmt::skip]
     let cases = [
-        (-32602, "Invalid params", none(), C::InvalidInput, D::Refused, None, None),
-        (-32602, "unknown tool \"x\"", none(), C::NotFound, D::Refused, None, None),
-        (-32602, "tool not found", none(), C::NotFound, D::Refused, None, None),
-        (-32602, "Unknown tool: x", none(), C::NotFound, D::Refused, None, None),
-        (-32602, "Tool nope not found", none(), C::NotFound, D::Refused, None, None),
-        (-32602, "No book titled 'Nothing' in the catalog.", json!({"uri": "books://Nothing"}), C::InvalidInput, D::Refused, None, None),
+        (-32602, "Invalid params", none(), C::InvalidInput, D::Unknown, None, None),
+        (-32602, "unknown tool \"x\"", none(), C::NotFound, D::Unknown, None, None),
+        (-32602, "tool not found", none(), C::NotFound, D::Unknown, None, None),
+        (-32602, "Unknown tool: x", none(), C::NotFound, D::Unknown, None, None),
+        (-32602, "Tool nope not found", none(), C::NotFound, D::Unknown, None, None),
+        (-32602, "No book titled 'Nothing' in the catalog.", json!({"uri": "books://Nothing"}), C::InvalidInput, D::Unknown, None, None),
         (-32002, "Resource not found", json!({"uri": "books://Nothing"}), C::NotFound, D::Unknown, None, None),
-        (-32600, "Session not found", none(), C::SessionLost, D::Refused, None, None),
-        (-32600, "Session terminated", none(), C::SessionLost, D::Refused, None, None),
-        (-32001, "Session not found", none(), C::SessionLost, D::Refused, None, None),
-        (-32001, "Session terminated", none(), C::SessionLost, D::Refused, None, None),
+        (-32600, "Session not found", none(), C::SessionLost, D::Unknown, None, None),
+        (-32600, "Session terminated", none(), C::SessionLost, D::Unknown, None, None),
+        (-32001, "Session not found", none(), C::SessionLost, D::Unknown, None, None),
+        (-32001, "Session terminated", none(), C::SessionLost, D::Unknown, None, None),
         (-32001, "Request timed out", none(), C::Protocol, D::Unknown, None, None),
-        (-32600, "Batch requests are not supported", none(), C::Protocol, D::Refused, None, None),
+        (-32600, "Batch requests are not supported", none(), C::Protocol, D::Unknown, None, None),
         (-32603, "Session not found", none(), C::Protocol, D::Unknown, None, None),
-        (-32700, "Parse error", none(), C::Protocol, D::Refused, None, None),
-        (-32601, "Method not found", none(), C::Protocol, D::Refused, None, None),
+        (-32700, "Parse error", none(), C::Protocol, D::Unknown, None, None),
+        (-32601, "Method not found", none(), C::Protocol, D::Unknown, None, None),
         (-32023, "slow down", json!({"retryAfter": 9}), C::RateLimited, D::Refused, seconds(9), None),
         (-32023, "slow down", none(), C::Protocol, D::Unknown, None, None),
-        (-32029, "slow down", json!({"retry_after_ms": 2000}), C::RateLimited, D::Refused, seconds(2), None),
+        (-32029, "slow down", json!({"retry_after_ms": 2000}), C::RateLimited, D::Unknown, seconds(2), None),
         (-32029, "slow down, retry after 3 s", json!({"reason": "quota"}), C::Protocol, D::Unknown, None, None),
         (-32603, "Internal error", none(), C::Protocol, D::Unknown, None, None),
         (-32603, "Internal error", json!({"retryable": true}), C::Upstream, D::Unknown, None, Some(true)),
         (-32603, "Internal error", json!({"retryable": false}), C::Protocol, D::Unknown, None, Some(false)),
-        (-32029, "slow down", json!({"retryAfter": 9, "retryable": false}), C::RateLimited, D::Refused, seconds(9), Some(false)),
+        (-32029, "slow down", json!({"retryAfter": 9, "retryable": false}), C::RateLimited, D::Unknown, seconds(9), Some(false)),
         (-32800, "Request cancelled", none(), C::Cancelled, D::Unknown, None, None),
         (-32000, "Rate limit exceeded", json!({"limit": 100, "window": 60000, "retryAfter": 45}), C::Protocol, D::Unknown, seconds(45), None),
         (-32000, "429 Too Many Requests", none(), C::Protocol, D::Unknown, None, None),
         (-32000, "slow", json!({"code": "rate_limited", "retry_after_ms": 1000}), C::RateLimited, D::Refused, seconds(1), None),
         (-32603, "down", json!({"error": {"code": "service_unavailable"}}), C::Unavailable, D::Refused, None, None),
         (-32029, "slow", json!({"adcp_error": {"code": "RATE_LIMITED", "retry_after": 5}}), C::RateLimited, D::Refused, seconds(5), None),
-        (-32603, "bad", json!({"code": "upstream_error"}), C::Upstream, D::Executed, None, Some(true)),
+        (-32603, "bad", json!({"code": "upstream_error"}), C::Upstream, D::Executed, None, None),
+        (-32603, "bad", json!({"code": "upstream_error", "error": "x", "status": 502}), C::Upstream, D::Executed, None, Some(true)),
         (7, "of the application", json!("no object"), C::Protocol, D::Unknown, None, None),
     ];
     for (code, message, data, class, delivery, wait, retryable) in cases {
@@ -422,7 +433,10 @@ async fn a_json_rpc_error_is_named_and_kept_as_it_is() {
 #[tokio::test]
 async fn a_failure_beats_the_json_rpc_error_that_caused_it() {
     let cause = RpcError::new(-32000, "quota", None);
-    let failure = || Failure::rate_limited(seconds(9)).because(cause.clone());
+    let failure = || {
+        let failure = Failure::rate_limited(seconds(9)).before_running();
+        failure.because(cause.clone())
+    };
     let cases = [
         (failure().into(), Delivery::Refused),
         (wrapped(failure()), Delivery::Unknown),
@@ -481,7 +495,7 @@ async fn a_result_rule_sees_a_failure_that_goes_out_flagged() {
         .result_rule(|_: &Answer| None)
         .result_rule(|answer: &Answer| {
             let is_refusal = answer.text() == "API rate limit exceeded";
-            is_refusal.then(|| Failure::rate_limited(seconds(3)))
+            is_refusal.then(|| Failure::rate_limited(seconds(3)).before_running())
         })
         .result_rule(|answer: &Answer| (answer.text() != "12.50").then(|| Failure::tool("late")));
     let mut refusal = Answer {

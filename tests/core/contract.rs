@@ -165,7 +165,7 @@ impl Service<Call> for Tool {
                 "hangs" => pending().await,
                 "slow" => sleep(500 * MS).await,
                 "fine" => {}
-                _ if is_first => return Err(Failure::rate_limited(None).into()),
+                _ if is_first => return Err(Failure::rate_limited(None).before_running().into()),
                 _ => {}
             }
             Ok(Answer::ok("fine"))

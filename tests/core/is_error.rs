@@ -5,6 +5,7 @@ mod unflagged;
 
 use crate::support::{Answer, Call, Script, Strict};
 use mcp_resilience::{
+    call::Hints,
     call::{Flagged, ToolResult},
     classify::ClassifyLayer,
     failure::{BoxError, Class, Delivery, Failure, RpcError},
@@ -164,14 +165,14 @@ async fn the_model_reads_what_failed_and_what_to_do() {
         (search(), Failure::disabled("maintenance"), "maintenance. Only the operator of the server can change that."),
         (search(), Failure::forbidden("anti-bot"), "anti-bot"),
         (search(), Failure::forbidden("anti-bot").instead("fetch_by_proxy"), "anti-bot. Use the tool fetch_by_proxy instead."),
-        (search(), Failure::rate_limited(millis(29_001)), "too many calls. Wait 30 s before calling it again."),
-        (search(), Failure::rate_limited(millis(30_000)).with_message("slow down!"), "slow down! Wait 30 s before calling it again."),
-        (search(), Failure::rate_limited(millis(0)), "too many calls. Try again later."),
-        (search(), Failure::at_capacity(None), "too many calls at once. Try again later."),
-        (search(), Failure::unavailable(millis(1)), "the service is unavailable for now. Wait 1 s before calling it again."),
-        (search(), Failure::upstream("bad gateway"), "bad gateway"),
-        (search(), Failure::invalid_output("it is HTML"), "it is HTML"),
-        (search(), Failure::session_lost(""), "the server no longer knows the session. Try again later."),
+        (search(), Failure::rate_limited(millis(29_001)).before_running(), "too many calls. Wait 30 s before calling it again."),
+        (search(), Failure::rate_limited(millis(30_000)).before_running().with_message("slow down!"), "slow down! Wait 30 s before calling it again."),
+        (search(), Failure::rate_limited(millis(0)).before_running(), "too many calls. Try again later."),
+        (search(), Failure::at_capacity(None).before_running(), "too many calls at once. Try again later."),
+        (search(), Failure::unavailable(millis(1)).before_running(), "the service is unavailable for now. Wait 1 s before calling it again."),
+        (search(), Failure::upstream("bad gateway"), "bad gateway. It has run; verify before repeating."),
+        (search(), Failure::invalid_output("it is HTML"), "it is HTML. It has run; verify before repeating."),
+        (search(), Failure::session_lost("").before_running(), "the server no longer knows the session. Try again later."),
         (search(), Failure::connection("reset"), "reset. It may have run; verify before repeating."),
         (search(), sleepy(), "no answer within 5 s. It may have run; verify before repeating."),
         (read_only(), sleepy(), "no answer within 5 s. Try again later."),
@@ -197,8 +198,12 @@ async fn a_call_that_ran_is_not_advised_to_be_made_again() {
 #[tokio::test]
 async fn waiting_is_not_advised_where_it_does_not_help() {
     let cases = [
-        Failure::rate_limited(None).with_retryable(false),
-        Failure::rate_limited(millis(9000)).with_retryable(false),
+        Failure::rate_limited(None)
+            .before_running()
+            .with_retryable(false),
+        Failure::rate_limited(millis(9000))
+            .before_running()
+            .with_retryable(false),
         Failure::invalid_input("isbn", "too short").with_retry_after(millis(9000)),
     ];
     for failure in cases {
@@ -213,13 +218,13 @@ async fn waiting_is_not_advised_where_it_does_not_help() {
 async fn a_repeat_that_was_refused_says_why_and_attempts_are_counted() {
     let waits = || [Duration::ZERO; 2].into_iter();
     let retry = RetryLayer::builder().waits(waits).build().unwrap();
-    let limited = || Err(Failure::rate_limited(None).into());
+    let limited = || Err(Failure::rate_limited(None).before_running().into());
     let lost = vec![Err(Failure::upstream("bad gateway").into())];
     let refused = vec![limited(), limited(), limited()];
     #[rustfmt::skip]
     let cases = [
         (refused, 3, "Error executing tool search: too many calls. Try again later."),
-        (lost, 1, "Error executing tool search: bad gateway. It may have run; verify before repeating."),
+        (lost, 1, "Error executing tool search: bad gateway. It has run; verify before repeating."),
     ];
     for (steps, attempts, text) in cases {
         let layers = (IsErrorLayer::new(), retry.clone());
@@ -261,8 +266,8 @@ async fn the_envelope_says_it_to_programs_where_no_schema_forbids() {
     let read_only = || Call::read_only("search");
     #[rustfmt::skip]
     let cases: [(Call, Made, Value); 10] = [
-        (search(), || Failure::rate_limited(millis(1200)).with_code("RATE").with_status(429), json!({"code": "RATE", "error": "too many calls", "status": 429, "retryAfter": 2, "retryable": true, "attempts": 1})),
-        (search(), || Failure::rate_limited(millis(0)), json!({"code": "rate_limited", "error": "too many calls", "retryAfter": 0, "retryable": true, "attempts": 1})),
+        (search(), || Failure::rate_limited(millis(1200)).before_running().with_code("RATE").with_status(429), json!({"code": "RATE", "error": "too many calls", "status": 429, "retryAfter": 2, "retryable": true, "attempts": 1})),
+        (search(), || Failure::rate_limited(millis(0)).before_running(), json!({"code": "rate_limited", "error": "too many calls", "retryAfter": 0, "retryable": true, "attempts": 1})),
         (search(), || Failure::tool("disk full").with_code(7), json!({"code": 7, "error": "disk full", "retryable": false, "attempts": 1})),
         (search(), || Failure::tool("busy").with_retryable(true), json!({"code": "tool", "error": "busy", "retryable": true, "attempts": 1})),
         (search(), || Failure::invalid_input("a", "b"), json!({"code": "bad_request", "error": "argument `a`: b", "retryable": false, "attempts": 1})),
@@ -270,17 +275,22 @@ async fn the_envelope_says_it_to_programs_where_no_schema_forbids() {
         (read_only(), || Failure::upstream("502"), json!({"code": "upstream_error", "error": "502", "retryable": true, "attempts": 1})),
         (read_only(), || Failure::upstream("502").with_retryable(false), json!({"code": "upstream_error", "error": "502", "retryable": false, "attempts": 1})),
         (search(), || Failure::connection("reset"), json!({"code": "connection", "error": "reset", "retryable": false, "attempts": 1})),
-        (search(), || Failure::crash("hunter2").with_message("hunter2"), json!({"code": "upstream_unknown", "error": "Error executing tool search", "retryable": false, "attempts": 1})),
+        (search(), || Failure::crash("hunter2").with_message("hunter2"), json!({"code": "internal_error", "error": "Error executing tool search", "retryable": false, "attempts": 1})),
     ];
     for (mut call, failure, envelope) in cases {
         let answer = answer_to(call.clone(), failure()).await;
         assert_eq!(answer.structured, Some(envelope.clone()));
         assert_eq!(answer.meta, None, "{envelope}");
 
-        call.hints = call.hints.output_schema(true);
-        let answer = answer_to(call, failure()).await;
-        assert_eq!(answer.structured, None, "{envelope}");
-        assert_eq!(answer.meta, object(&json!({META_KEY: envelope})));
+        let declared = call.hints.output_schema(true);
+        // Nobody says whether there is a schema.
+        let unknown = Hints::new().read_only(call.hints.is_read_only());
+        for hints in [declared, unknown] {
+            call.hints = hints;
+            let answer = answer_to(call.clone(), failure()).await;
+            assert_eq!(answer.structured, None, "{envelope}");
+            assert_eq!(answer.meta, object(&json!({META_KEY: envelope})));
+        }
     }
 }
 
@@ -317,7 +327,9 @@ async fn resources_and_prompts_have_the_protocol_way_alone() {
     let book = || Call::resource("books://Nothing");
     let uri = || Some(json!({"uri": "books://Nothing"}));
     let reading = "Error reading resource books://Nothing";
-    let wait = Failure::rate_limited(millis(6200)).with_message("slow down");
+    let wait = Failure::rate_limited(millis(6200))
+        .before_running()
+        .with_message("slow down");
     #[rustfmt::skip]
     let cases: Vec<(Call, BoxError, i32, &str, Option<Value>)> = vec![
         (book(), Failure::not_found(missing).into(), -32602, missing, uri()),

@@ -8,6 +8,7 @@ mod backoff;
 mod call_log;
 mod classify;
 mod contract;
+mod evidence;
 mod failure;
 mod fatal;
 mod is_error;

@@ -520,7 +520,13 @@ async fn what_a_server_may_answer_once_while_it_starts_is_dialled_again() {
 
 #[tokio::test(start_paused = true)]
 async fn no_dial_comes_earlier_than_the_server_asked() {
-    let busy = || Dial::Fails(Failure::rate_limited(Some(5 * SECOND)).into());
+    let busy = || {
+        Dial::Fails(
+            Failure::rate_limited(Some(5 * SECOND))
+                .before_running()
+                .into(),
+        )
+    };
     let server = Server::new([busy(), busy()]);
     let tools = server.connect(exact());
     assert_eq!(who(&tools).await, 1);
@@ -533,7 +539,11 @@ async fn no_dial_comes_earlier_than_the_server_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_beyond_the_end_of_time_is_one_that_nobody_waits_for() {
-    let busy = Dial::Fails(Failure::rate_limited(Some(Duration::MAX)).into());
+    let busy = Dial::Fails(
+        Failure::rate_limited(Some(Duration::MAX))
+            .before_running()
+            .into(),
+    );
     let server = Server::new([busy]);
     let failure = fail(&server.connect(exact()), Ask::Who).await;
     assert_eq!(failure.class(), Class::RateLimited);
@@ -542,7 +552,7 @@ async fn a_wait_beyond_the_end_of_time_is_one_that_nobody_waits_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_would_not_wait_as_long_as_the_server_asked_is_told_at_once() {
-    let busy = Dial::Fails(Failure::rate_limited(Some(MINUTE)).into());
+    let busy = Dial::Fails(Failure::rate_limited(Some(MINUTE)).before_running().into());
     let server = Server::new([busy]);
     let tools = server.connect(exact());
     for (after, remains) in [(Duration::ZERO, MINUTE), (20 * SECOND, 40 * SECOND)] {

@@ -33,7 +33,7 @@ fn lost() -> Outcome {
 }
 
 pub(crate) fn busy(wait: impl Into<Option<Duration>>) -> Outcome {
-    Err(Failure::rate_limited(wait.into()).into())
+    Err(Failure::rate_limited(wait.into()).before_running().into())
 }
 
 pub(crate) fn fine() -> Answer {
@@ -414,7 +414,9 @@ impl ToolCall for Costly {
 async fn a_call_is_cloned_only_for_an_attempt_that_may_follow() {
     for attempts in [1, 2, 3, 5] {
         let clones = Arc::new(AtomicU32::new(0));
-        let tool = service_fn(async |_: Costly| Err::<Answer, _>(Failure::rate_limited(None)));
+        let tool = service_fn(async |_: Costly| {
+            Err::<Answer, _>(Failure::rate_limited(None).before_running())
+        });
         let tools = exact().max_attempts(attempts).build().unwrap().layer(tool);
         let failure = tools
             .oneshot(Costly(Arc::clone(&clones)))
@@ -430,7 +432,9 @@ async fn the_result_of_a_failed_attempt_is_let_go_before_the_wait_and_the_last_i
     let results = [Arc::new("long"), Arc::new("long")];
     let held = results.each_ref().map(Arc::downgrade);
     let tool = Script::new(results.map(|result| {
-        let failure = Failure::rate_limited(None).with_result(result);
+        let failure = Failure::rate_limited(None)
+            .before_running()
+            .with_result(result);
         Err(failure.into())
     }));
     let tools = exact().max_attempts(2).build().unwrap().layer(tool);

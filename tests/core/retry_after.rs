@@ -1,7 +1,7 @@
 //! How long a server asks to wait: every form that is read, and all that is no hint.
 
 use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
-use mcp_resilience::classify::retry_after::{in_header, in_json};
+use mcp_resilience::classify::retry_after::{in_header, in_headers, in_json};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime};
 
@@ -33,6 +33,15 @@ fn assert_about(actual: Option<Duration>, expected: u64, case: &str) {
     assert!(difference <= SECOND, "{case}: {actual:?}, not {expected:?}");
 }
 
+/// A text has a date, which may lack its fraction of a second: however late it is read.
+fn assert_waits_until(at: DateTime<Utc>, text: &str, read: impl Fn(&str) -> Option<Duration>) {
+    let left = || (at - from_now(0)).to_std().unwrap_or_default();
+    let before = left();
+    let wait = read(text).unwrap_or_else(|| panic!("{text}: no hint"));
+    let after = left().saturating_sub(SECOND);
+    assert!(wait >= after && wait <= before, "{text}: {wait:?}");
+}
+
 /// Strings that are seconds, or a length with units, wherever a string may stand.
 #[rustfmt::skip]
 const TEXTS: &[(&str, u64)] = &[
@@ -49,9 +58,9 @@ const TEXTS: &[(&str, u64)] = &[
 #[rustfmt::skip]
 const NONSENSE: &[&str] = &[
     "", " ", "\t\n", ".", "..", "-", "+", "1..2", "1.2.3", "-1", "-0.5", "-1s", "1m-30s", "+-5",
-    "--5", "- 5", "e", "1e", "e5", "1e400", "-1e400", "1e999999999999", "1e25",
-    "nan", "NaN", "inf", "-inf", "Infinity", "infinity", "0x10", "1_000", "1,5", "1 000", "5 5",
-    "99999999999999999999999999h", "s", "ms", "5x", "5s5", "s5", "5s!",
+    "--5", "- 5", "e", "1e", "e5", "-1e400",
+    "nan", "NaN", "inf", "-inf", "Infinity", "infinity", "0x10", "1_000", "1 000", "5 5",
+    "s", "ms", "5x", "5s5", "s5", "5s!",
     "5 s.", "PT30S", "30 seconds from now", "soon", "later", "null", "true", "[]", "{}",
     "٣", "٣s", "5٣", "５", "5ｓ", "5с", "5é", "é5", "5s💥", "💥", "1.é", ".é", "é.", "5\u{301}s",
     "5\0s", "\u{feff}5", "2026-13-45T99:99:99Z", "2026-01-01", "12:30", "Mon", "GMT", "1 Jan 2026",
@@ -137,13 +146,11 @@ fn the_longest_wait_that_a_duration_holds_is_still_one() {
     let longest = "18446744073709551615";
     assert_eq!(in_header(longest), seconds(u64::MAX));
     assert_eq!(in_json(&json!({"retryAfter": u64::MAX})), seconds(u64::MAX));
-    assert_eq!(
-        in_header(&format!("{longest}.9999999999")),
-        None,
-        "rounded up it is too long"
-    );
-    assert_eq!(in_header("18446744073709551616"), None);
-    assert_eq!(in_json(&json!({"retryAfter": 1e20})), None);
+    let too_long = format!("{longest}.9999999999");
+    assert_eq!(in_header(&too_long), Some(Duration::MAX), "rounded up");
+    assert_eq!(in_header("18446744073709551616"), Some(Duration::MAX));
+    let never = Some(Duration::MAX);
+    assert_eq!(in_json(&json!({"retryAfter": 1e20})), never);
 }
 
 #[test]
@@ -208,15 +215,12 @@ fn rfc_3339_and_the_epoch_are_waits_from_now_and_zero_when_past() {
                 "{key}: {value}"
             );
         }
-        for value in [
-            json!(-1),
-            json!("-1"),
-            json!(1e300),
-            json!("1e300"),
-            json!(null),
-            json!(true),
-        ] {
+        for value in [json!(-1), json!("-1"), json!(null), json!(true)] {
             assert_eq!(in_json(&json!({key: value})), None, "{key}: {value}");
+        }
+        for value in [json!(1e300), json!("1e300"), json!("1e400")] {
+            let never = Some(Duration::MAX);
+            assert_eq!(in_json(&json!({key: value})), never, "{key}: {value}");
         }
     }
     let text = values[2].as_str().unwrap();
@@ -276,7 +280,7 @@ fn of_several_hints_the_longest_counts() {
             9,
         ),
         (
-            json!({"retryAfter": 9, "retry_after": "NaN", "retryInMs": 1e300}),
+            json!({"retryAfter": 9, "retry_after": "NaN", "retryInMs": "inf"}),
             9,
         ),
     ];
@@ -294,9 +298,8 @@ fn what_is_no_wait_is_no_hint_and_never_a_panic() {
         }
     }
     let long = [
-        "9".repeat(400),
-        format!("{}s", "9".repeat(400)),
         "é".repeat(400),
+        format!("{}-1", "9".repeat(400)),
         "1 ".repeat(400),
     ];
     for text in long {
@@ -307,7 +310,7 @@ fn what_is_no_wait_is_no_hint_and_never_a_panic() {
     }
     #[rustfmt::skip]
     let values = [
-        json!(-1), json!(-0.5), json!(i64::MIN), json!(1e300), json!(f64::MAX), json!(null),
+        json!(-1), json!(-0.5), json!(i64::MIN), json!(null),
         json!(true), json!(false), json!([]), json!([30]), json!({}), json!({"seconds": 30}),
     ];
     for value in values {
@@ -354,4 +357,146 @@ fn no_text_makes_it_panic() {
     // Too small for a nanosecond, and no less than nothing.
     let tiny = in_header("1e-400").unwrap();
     assert!(tiny <= Duration::from_nanos(1), "{tiny:?}");
+}
+
+#[test]
+fn what_is_too_big_is_the_longest_wait_and_no_missing_one() {
+    let nines = "9".repeat(400);
+    let units = format!("{nines}s");
+    let texts = [
+        "18446744073709551616",
+        "1e25",
+        "1e300",
+        "1e400",
+        "1e999999999999",
+        "1e30s",
+        "9e400h",
+        "99999999999999999999999999h",
+        "9999999999999999999999d1s",
+        &nines,
+        &units,
+    ];
+    for text in texts {
+        assert_eq!(in_header(text), Some(Duration::MAX), "{text:.30}");
+    }
+    let padded = format!("{}5", "0".repeat(400));
+    assert_eq!(in_header(&padded), seconds(5));
+    for key in ["retryAfter", "retry_after_ms", "retryAt"] {
+        for value in [json!(1e300), json!(f64::MAX), json!(nines), json!("1e400")] {
+            let never = Some(Duration::MAX);
+            assert_eq!(in_json(&json!({key: value})), never, "{key}: {value:.30}");
+        }
+    }
+    assert_eq!(
+        in_header("Fri, 31 Dec 100000 23:59:59 GMT"),
+        Some(Duration::MAX)
+    );
+}
+
+#[test]
+fn of_a_list_or_several_headers_the_longest_counts() {
+    let later = |seconds| {
+        let at = from_now(seconds);
+        (at, httpdate::fmt_http_date(at.into()))
+    };
+    let (far, near) = (later(90), later(30));
+    for (text, expected) in [
+        ("2, 2", 2),
+        ("1,3", 3),
+        ("3 , 1", 3),
+        ("5, soon", 5),
+        ("soon, 5", 5),
+        (", 5,", 5),
+        ("-1, 5", 5),
+    ] {
+        assert_eq!(in_header(text), seconds(expected), "{text}");
+    }
+    assert_eq!(in_header("soon, later"), None);
+    for list in [
+        format!("{}, {}", far.1, near.1),
+        format!("{}, {}", near.1, far.1),
+        format!("1, {}, 3", far.1),
+    ] {
+        assert_waits_until(far.0, &list, in_header);
+    }
+    assert_eq!(in_headers(["1", "3", "soon"]), seconds(3));
+    assert_eq!(in_headers(["1, 4", "3"]), seconds(4));
+    assert_eq!(in_headers(["soon"]), None);
+    assert_eq!(in_headers([]), None);
+}
+
+#[test]
+fn a_date_is_read_in_every_form_in_which_servers_write_it() {
+    let date = from_now(90);
+    let from_now_on = date;
+    let east = date + chrono::TimeDelta::hours(2);
+    let west = date - chrono::TimeDelta::minutes(210);
+    let forms = [
+        (date, "%a, %d %b %Y %H:%M:%S GMT"),
+        (date, "%A, %d-%b-%y %H:%M:%S GMT"),
+        (date, "%a %b %e %H:%M:%S %Y"),
+        (date, "%a, %d %b %Y %H:%M:%S UTC"),
+        (date, "%a, %d %b %Y %H:%M:%S Gmt"),
+        (date, "%a, %d %b %Y %H:%M:%S UT"),
+        (date, "%a, %d %b %Y %H:%M:%S Z"),
+        (date, "%a, %d %b %Y %H:%M:%S +0000"),
+        (date, "%a, %d %b %Y %H:%M:%S -0000"),
+        (east, "%a, %d %b %Y %H:%M:%S +0200"),
+        (east, "%a, %d %b %Y %H:%M:%S +02:00"),
+        (east, "%a, %d %b %Y %H:%M:%S GMT+0200"),
+        (west, "%a, %d %b %Y %H:%M:%S -0330"),
+        (date, "%a, %d %b %Y %H:%M:%S"),
+        (date, "%d %b %Y %H:%M:%S GMT"),
+        (date, "%a, %e %b %Y %H:%M:%S GMT"),
+        (date, "%a,%d %b %Y %H:%M:%S GMT"),
+        (date, "%a   %d   %b %Y   %H:%M:%S  GMT "),
+        (date, "%A, %d %B %Y %H:%M:%S GMT"),
+        (date, "%a, %d-%b-%Y %H:%M:%S GMT"),
+        (date, "%a, %d %b %y %H:%M:%S GMT"),
+        (date, "%a, %d %b %Y %H:%M:%S.000 GMT"),
+        (date, "%a %b %d %Y %H:%M:%S GMT+0000 (Coordinated)"),
+        (date, "%a %b %d %H:%M:%S UTC %Y"),
+        (date, "%Y-%m-%dT%H:%M:%SZ"),
+        (date, "%Y-%m-%dt%H:%M:%Sz"),
+        (date, "%Y-%m-%dT%H:%M:%S.123456789Z"),
+        (date, "%Y-%m-%dT%H:%M:%S"),
+        (date, "%Y-%m-%d %H:%M:%S"),
+        (date, "%Y-%m-%d %H:%M:%S UTC"),
+        (date, "%Y-%m-%d %H:%M:%S +0000 UTC"),
+        (east, "%Y-%m-%dT%H:%M:%S+02:00"),
+        (east, "%Y-%m-%dT%H:%M:%S+0200"),
+        (west, "%Y-%m-%dT%H:%M:%S-03:30"),
+    ];
+    for (date, form) in forms {
+        let plain = date.format(form).to_string();
+        for text in [plain.clone(), plain.to_lowercase(), plain.to_uppercase()] {
+            assert_waits_until(from_now_on, &text, in_header);
+            for name in ["retryAfter", "resetAt"] {
+                assert_waits_until(from_now_on, &text, |text| in_json(&json!({name: text})));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_date_is_none() {
+    for text in [
+        "Mon, 32 Nov 2099 18:52:20 GMT",
+        "Mon, 31 Feb 2099 18:52:20 GMT",
+        "Mon, 30 Nov 2099 24:52:20 GMT",
+        "Mon, 30 Nov 2099 18:60:20 GMT",
+        "Mon, 30 Nov 2099 18:52:20 XYZ",
+        "Mon, 30 Nov 2099 18:52:20 +9900",
+        "Mon, 30 Nov 2099",
+        "Mon, 30 Nov 18:52:20 GMT",
+        "30 30 Nov 2099 18:52:20 GMT",
+        "Nov Nov 30 2099 18:52:20 GMT",
+        "2099-13-01T00:00:00Z",
+        "2099-02-30T00:00:00Z",
+        "2099-11-30",
+        "18:52:20",
+        "2099-11-30T18:52:20Q",
+    ] {
+        assert_eq!(in_header(text), None, "{text}");
+    }
 }

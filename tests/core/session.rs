@@ -16,7 +16,9 @@ use tokio::time::Instant;
 use tower::{BoxError, Layer, ServiceExt, service_fn};
 
 fn gone() -> Result<Answer, BoxError> {
-    Err(Failure::session_lost("Session not found").into())
+    Err(Failure::session_lost("Session not found")
+        .before_running()
+        .into())
 }
 
 /// A call on connections that each make the next step; the first has answered before.
@@ -101,7 +103,9 @@ async fn a_call_whose_session_was_lost_is_repeated_once() {
 #[tokio::test(start_paused = true)]
 async fn a_lost_session_that_comes_with_a_wait_is_not_repeated_earlier() {
     let begun = Instant::now();
-    let asked = Failure::session_lost("Session not found").with_retry_after(3 * SECOND);
+    let asked = Failure::session_lost("Session not found")
+        .before_running()
+        .with_retry_after(3 * SECOND);
     let tool = Script::new([Err(asked.into()), Ok(fine())]);
     make(exact(), &tool, Call::tool("reserve")).await.unwrap();
     assert!(begun.elapsed() >= 3 * SECOND);
@@ -118,7 +122,7 @@ async fn a_restart_that_a_hundred_calls_see_is_none_of_the_budgets_business() {
             .await
             .unwrap();
     }
-    let busy = always(|| Err(Failure::rate_limited(None).into()));
+    let busy = always(|| Err(Failure::rate_limited(None).before_running().into()));
     let failure = retry
         .layer(busy)
         .oneshot(Call::tool("reserve"))

@@ -24,6 +24,9 @@ pub(crate) struct Case {
     /// What it is for rmcp's types, where these see something else.
     #[serde(default)]
     pub(crate) by_rmcp: Option<Expected>,
+    /// What it is for the client over HTTP, where that sees something else than rmcp's types.
+    #[serde(default)]
+    pub(crate) by_http: Option<Expected>,
     /// Whether a wait in it is a date, `@now+90s` in the file.
     #[serde(skip)]
     has_date: bool,
@@ -114,7 +117,10 @@ impl Case {
         set_dates(&mut json, false);
         let mut case: Self = serde_json::from_value(json).map_err(|error| error.to_string())?;
         case.has_date = has_date;
-        for expected in std::iter::once(&case.expect).chain(&case.by_rmcp) {
+        for expected in std::iter::once(&case.expect)
+            .chain(&case.by_rmcp)
+            .chain(&case.by_http)
+        {
             expected.check()?;
         }
         if case.seen.trim().is_empty() {

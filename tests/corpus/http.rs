@@ -38,7 +38,8 @@ pub(crate) async fn check(case: &Case) -> Vec<Result<(), String>> {
     };
     let [any, twice] = calls().map(|call| call.hints());
     let (any, twice) = (call(&answer, any).await, call(&answer, twice).await);
-    let expected = case.by_rmcp.as_ref().unwrap_or(&case.expect);
+    let seen_otherwise = case.by_http.as_ref().or(case.by_rmcp.as_ref());
+    let expected = seen_otherwise.unwrap_or(&case.expect);
     vec![match (any, twice) {
         (Err(any), Err(twice)) => case.compare(expected, &any, repeated(&any, &twice)),
         (Ok(any), Ok(_)) => match expected {

@@ -1,8 +1,9 @@
 //! How long a server asks to wait, in every form in which servers say it.
 //!
 //! Nothing here panics, and nothing decides that a call may be repeated: a wait is only ever a
-//! floor. A value that is negative, infinite, too long for a [`Duration`] or senseless is no hint.
-//! Fractions are rounded up to the next nanosecond.
+//! floor. A value that is negative or senseless is no hint; one that is too long for a [`Duration`]
+//! is [`Duration::MAX`]: a server that means "never" is not asked earlier than one that says "in a
+//! year". Fractions are rounded up to the next nanosecond.
 //!
 //! ```
 //! use mcp_resilience::classify::retry_after;
@@ -17,21 +18,58 @@
 //! assert_eq!(retry_after::in_json(&json!({"retryAfter": -1})), None);
 //! ```
 
+mod calendar;
 mod date;
 mod span;
 
 use super::{
-    lookup::{Lookup, Unit},
+    lookup::{Lookup, Unit, is_one_of},
     places::{of_hints, of_the_call},
+    vocabulary as known,
 };
+use crate::failure::RpcError;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// The value of an HTTP `Retry-After` header: seconds, or a date (RFC 9110, section 10.2.3).
+/// The value of an HTTP `Retry-After` header: seconds, or a date (RFC 9110, section 10.2.3), or a list
+/// of them, as intermediaries make of several headers. Of a list, the longest.
+///
+/// A date may end in `UTC` or an offset instead of `GMT`, lack its weekday, or be one of RFC 3339.
 #[must_use]
 pub fn in_header(value: &str) -> Option<Duration> {
     seconds_text(value)
 }
+
+/// The longest wait of several `Retry-After` headers.
+///
+/// ```
+/// use mcp_resilience::classify::retry_after;
+/// use std::time::Duration;
+///
+/// let headers = ["1", "Sun, 06 Nov 1994 08:49:37 GMT", "3"];
+/// assert_eq!(retry_after::in_headers(headers), Some(Duration::from_secs(3)));
+/// ```
+#[must_use]
+pub fn in_headers<'a>(values: impl IntoIterator<Item = &'a str>) -> Option<Duration> {
+    values.into_iter().filter_map(in_header).max()
+}
+
+/// The `retryAfterMs` of a JSON-RPC error -32023. By its proposal it beats the header of the same
+/// answer.
+#[must_use]
+pub fn in_rate_limited(error: &RpcError) -> Option<Duration> {
+    let data = error.data.as_ref()?.as_object()?;
+    let mut members = data
+        .iter()
+        .filter(|_| i64::from(error.code) == known::RATE_LIMITED);
+    members.find_map(|(key, value)| {
+        let is_it = is_one_of(&["retryafterms"], key);
+        is_it.then(|| member(key, value, Lookup::BUILT_IN))?
+    })
+}
+
+/// How many items of a list in a header are read.
+const LONGEST_LIST: usize = 32;
 
 /// The longest wait that an object asks for: at its top, in `error`, `details`, `error.details`,
 /// `data`, or one level down under a name of the server's own.
@@ -62,18 +100,46 @@ pub(super) fn member(key: &str, value: &Value, lookup: Lookup<'_>) -> Option<Dur
         (Unit::Instant, Value::Number(number)) => date::until_epoch(number.as_f64()?),
         (Unit::Instant, Value::String(text)) => {
             let text = short(text)?;
-            date::until(text).or_else(|| date::until_epoch(text.parse().ok()?))
+            date::until(text).or_else(|| {
+                // `inf` and `nan` are no numbers here.
+                let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+                is_number.then(|| date::until_epoch(text.parse().ok()?))?
+            })
         }
         _ => None,
     }
 }
 
-/// No form is longer; what is, is prose.
+/// A number that is too big, whatever its unit.
+const TOO_BIG: &str = "9e999";
+
+/// No form is longer than this. A longer text is prose, or a number that is too big.
+const LONGEST: usize = 64;
+
 fn short(text: &str) -> Option<&str> {
-    Some(text).filter(|text| text.len() <= 64).map(str::trim)
+    let text = text.trim();
+    if text.len() <= LONGEST {
+        return Some(text);
+    }
+    let text = text.trim_start_matches('0');
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let unit = &text[digits..];
+    match digits {
+        0..LONGEST => (text.len() <= LONGEST).then_some(text),
+        _ if unit.len() <= LONGEST && unit.chars().all(char::is_alphabetic) => Some(TOO_BIG),
+        _ => None,
+    }
 }
 
 fn seconds_text(text: &str) -> Option<Duration> {
+    one(text).or_else(|| {
+        // A date has a comma too; it is one without its weekday as well.
+        let items = text.split(',').take(LONGEST_LIST);
+        items.filter_map(one).max()
+    })
+}
+
+fn one(text: &str) -> Option<Duration> {
     let text = short(text)?;
     span::seconds(text)
         .or_else(|| span::with_units(text))

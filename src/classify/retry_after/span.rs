@@ -17,22 +17,33 @@ pub(super) fn milliseconds(text: &str) -> Option<Duration> {
 /// One or more numbers with their units: `58s`, `1m30s`, `500ms`, `1 min 30 sec`.
 pub(super) fn with_units(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
-    let mut nanos = 0_u128;
+    let mut total = Duration::ZERO;
     if rest.is_empty() {
         return None;
     }
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (amount, after) = rest.split_at(digits);
+        let (amount, after) = rest.split_at(end_of_number(rest)?);
         let after = after.trim_start();
         let end = after
             .find(|c: char| !c.is_alphabetic())
             .unwrap_or(after.len());
         let (unit, after) = after.split_at(end);
-        nanos = nanos.checked_add(decimal(amount, unit_nanos(unit)?)?)?;
+        total = total.saturating_add(amount_of(amount, unit_nanos(unit)?)?);
         rest = after.trim_start();
     }
-    duration(nanos)
+    Some(total)
+}
+
+/// Where the number ends that a text begins with; an exponent is a part of it.
+fn end_of_number(text: &str) -> Option<usize> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let exponent = text[digits..].strip_prefix(['e', 'E']).and_then(|rest| {
+        let number = rest.strip_prefix(['+', '-']).unwrap_or(rest);
+        let sign = rest.len() - number.len();
+        let length = number.find(|c: char| !c.is_ascii_digit())?;
+        (length > 0).then_some(1 + sign + length)
+    });
+    Some(digits + exponent.unwrap_or(0))
 }
 
 fn unit_nanos(unit: &str) -> Option<u128> {
@@ -51,26 +62,41 @@ fn unit_nanos(unit: &str) -> Option<u128> {
 
 fn bare(text: &str, unit: u128) -> Option<Duration> {
     let text = text.trim();
-    let text = text.strip_prefix('+').unwrap_or(text);
-    match decimal(text, unit) {
-        Some(nanos) => duration(nanos),
-        // No second sign; only an exponent, or more digits than there are nanoseconds.
-        None if text.starts_with(['+', '-']) => None,
-        None => from_float(text.parse().ok()?, unit),
-    }
+    amount_of(text.strip_prefix('+').unwrap_or(text), unit)
 }
 
-/// Refuses what is negative, infinite or no number; rounds up.
+/// A number without a sign, times a unit.
+fn amount_of(text: &str, unit: u128) -> Option<Duration> {
+    decimal(text, unit).or_else(|| {
+        // Only an exponent is left. `inf` and `nan` are no numbers here.
+        let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+        is_number.then(|| from_float(text.parse().ok()?, unit))?
+    })
+}
+
+/// Rounds up; what is too big saturates.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "the units are small powers, and a float is only for exponents"
+)]
 fn from_float(number: f64, unit: u128) -> Option<Duration> {
-    let per_second = if unit == SECOND { 1.0 } else { 1e3 };
-    let seconds = number / per_second;
-    let rounded = Duration::try_from_secs_f64(seconds).ok()?;
+    if number.is_nan() || number < 0.0 {
+        return None;
+    }
+    let seconds = if unit < SECOND {
+        number / (SECOND / unit) as f64
+    } else {
+        number * (unit / SECOND) as f64
+    };
+    let Ok(rounded) = Duration::try_from_secs_f64(seconds) else {
+        return Some(Duration::MAX);
+    };
     let is_short = rounded.as_secs_f64() < seconds;
-    rounded.checked_add(Duration::from_nanos(is_short.into()))
+    Some(rounded.saturating_add(Duration::from_nanos(is_short.into())))
 }
 
-/// `digits[.digits]` times a unit, rounded up.
-fn decimal(text: &str, unit: u128) -> Option<u128> {
+/// `digits[.digits]` times a unit, rounded up; what is too big saturates.
+fn decimal(text: &str, unit: u128) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let has_digits = !whole.is_empty() || !fraction.is_empty();
@@ -80,23 +106,29 @@ fn decimal(text: &str, unit: u128) -> Option<u128> {
     // Eighteen places below the unit; whatever is left below that counts as one more.
     let (kept, lost) = fraction.split_at(fraction.len().min(18));
     let scale = 10_u128.pow(u32::try_from(kept.len()).ok()?);
-    let part = digits(kept)?.checked_mul(unit)?.div_ceil(scale);
+    let part = digits(kept).saturating_mul(unit).div_ceil(scale);
     let more = u128::from(lost.bytes().any(|digit| digit != b'0'));
-    digits(whole)?
-        .checked_mul(unit)?
-        .checked_add(part)?
-        .checked_add(more)
+    let nanos = digits(whole)
+        .saturating_mul(unit)
+        .saturating_add(part)
+        .saturating_add(more);
+    Some(duration(nanos))
 }
 
-fn digits(text: &str) -> Option<u128> {
+/// The number of a text of digits.
+fn digits(text: &str) -> u128 {
     match text {
-        "" => Some(0),
-        text => text.parse().ok(),
+        "" => 0,
+        // Only too many of them are no number.
+        text => text.parse().unwrap_or(u128::MAX),
     }
 }
 
-fn duration(nanos: u128) -> Option<Duration> {
-    let seconds = u64::try_from(nanos / SECOND).ok()?;
-    let rest = u32::try_from(nanos % SECOND).ok()?;
-    Some(Duration::new(seconds, rest))
+fn duration(nanos: u128) -> Duration {
+    let seconds = u64::try_from(nanos / SECOND);
+    let rest = u32::try_from(nanos % SECOND);
+    match (seconds, rest) {
+        (Ok(seconds), Ok(rest)) => Duration::new(seconds, rest),
+        _ => Duration::MAX,
+    }
 }

@@ -45,8 +45,7 @@ impl Catalog {
                 return listed;
             };
             // Whether there is a schema is no opinion.
-            let has_schema = listed.is_some_and(Hints::has_output_schema);
-            Some(said.output_schema(has_schema || said.has_output_schema()))
+            Some(said.with_schema_of(listed.unwrap_or_default()))
         })
     }
 

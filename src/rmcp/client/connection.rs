@@ -5,14 +5,18 @@ use super::{
     errors,
 };
 use crate::{
-    failure::{Class, Delivery, Failure},
+    classify::Session,
+    failure::{Class, Failure},
     rmcp::{Answer, Request},
 };
 use ::rmcp::{ClientHandler, Peer, RoleClient, service::RunningService};
 use std::{
     fmt,
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     task::{Context, Poll},
     time::Duration,
 };
@@ -39,6 +43,8 @@ pub(super) struct Inner {
     peer: Peer<RoleClient>,
     call_timeout: Duration,
     child: Option<Child>,
+    // Set once the server has given a session; a transport without sessions has no flag.
+    has_session: Option<Arc<AtomicBool>>,
     // Taken when the connection is dropped, with the last call on it.
     running: Option<(Box<dyn Close>, Member)>,
     census: Census,
@@ -54,6 +60,7 @@ impl Inner {
             peer: running.peer().clone(),
             call_timeout,
             child: None,
+            has_session: None,
             running: Some((Box::new(running), census.open())),
             census: census.clone(),
         }
@@ -62,6 +69,21 @@ impl Inner {
     pub(super) fn of_child(mut self, child: Child) -> Self {
         self.child = Some(child);
         self
+    }
+
+    #[cfg(feature = "rmcp-client-http")]
+    pub(super) fn with_session(mut self, has_session: Arc<AtomicBool>) -> Self {
+        self.has_session = Some(has_session);
+        self
+    }
+
+    fn session(&self) -> Session {
+        let has_session = self.has_session.as_ref();
+        if has_session.is_some_and(|has_session| has_session.load(Relaxed)) {
+            Session::Held
+        } else {
+            Session::None
+        }
     }
 
     async fn send(&self, request: Request) -> Result<Answer, Failure> {
@@ -91,7 +113,7 @@ impl Inner {
                 return Err(Failure::timeout(message).because(elapsed));
             }
         };
-        let failure = errors::of_call(error);
+        let failure = errors::of_call(error, self.session());
         let is_lost = failure.class() == Class::Connection && failure.rpc_error().is_none();
         match &self.child {
             Some(child) if is_lost => Err(child.explain(failure).await),
@@ -101,8 +123,7 @@ impl Inner {
 
     /// What a call gets that comes too late.
     fn gone(&self) -> Failure {
-        let failure = Failure::connection("the connection to the tool server is closed")
-            .with_delivery(Delivery::NotSent);
+        let failure = Failure::connection("the connection to the tool server is closed").not_sent();
         match &self.child {
             Some(child) => child.explain_now(failure),
             None => failure,

@@ -1,7 +1,7 @@
 //! What every dial does once there is a transport.
 
 use super::{Connection, connection::Inner, errors, settings::Settings};
-use crate::failure::{Delivery, Failure};
+use crate::failure::Failure;
 use ::rmcp::{
     ClientHandler, Peer, RoleClient,
     model::{PaginatedRequestParams, ProtocolVersion, Tool},
@@ -48,7 +48,7 @@ where
             let message = format!("the tool server was not ready within {start_timeout:?}");
             Err(Failure::timeout(message).because(elapsed))
         })
-        .map_err(|failure| failure.with_delivery(Delivery::NotSent))?;
+        .map_err(|failure| failure.not_sent())?;
     catalog.fill(tools);
     Ok(Inner::new(running, call_timeout, &census))
 }

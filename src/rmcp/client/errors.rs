@@ -1,7 +1,7 @@
 //! What rmcp reports, and what it means.
 
 use crate::{
-    classify::ClassifyLayer,
+    classify::{Session, name_rpc},
     failure::{Class, Failure, RpcError},
 };
 use ::rmcp::{
@@ -29,13 +29,20 @@ const REINITIALIZED: &str =
 /// error, so the delivery is unknown. Errors of the transport are known for stdio, and with the feature
 /// `rmcp-client-http` for rmcp's own client over reqwest. Have its
 /// `reinit_on_expired_session` off: it sends a call again that may have run.
+///
+/// An error "session not found" is a `SessionLost` of unknown delivery: whether your connection has a
+/// session does not show.
 #[must_use]
 pub fn classify_call(error: &ServiceError) -> Failure {
+    name_call(error, Session::Untold)
+}
+
+fn name_call(error: &ServiceError, session: Session) -> Failure {
     match error {
         ServiceError::McpError(data) if data.code.0 == -32603 && data.message == REINITIALIZED => {
             lost()
         }
-        ServiceError::McpError(data) => of_rpc(data),
+        ServiceError::McpError(data) => of_rpc(data, session),
         ServiceError::TransportSend(sent) => of_transport(&*sent.error),
         ServiceError::TransportClosed => lost(),
         ServiceError::UnexpectedResponse => {
@@ -54,7 +61,7 @@ pub fn classify_start(error: &ClientInitializeError) -> Failure {
     match error {
         E::TransportError { error: sent, .. } if sent.error.is::<io::Error>() => closed(),
         E::TransportError { error: sent, .. } => of_transport(&*sent.error),
-        E::JsonRpcError(data) => of_rpc(data),
+        E::JsonRpcError(data) => of_rpc(data, Session::None),
         E::LegacyFallbackFailed { fallback, .. } => classify_start(fallback),
         E::ConnectionClosed(_) => closed(),
         E::Cancelled => Failure::cancelled(""),
@@ -63,8 +70,8 @@ pub fn classify_start(error: &ClientInitializeError) -> Failure {
 }
 
 /// The same, with the error as the source: without what rmcp wraps around a transport's.
-pub(super) fn of_call(error: ServiceError) -> Failure {
-    let failure = classify_call(&error);
+pub(super) fn of_call(error: ServiceError, session: Session) -> Failure {
+    let failure = name_call(&error, session);
     match error {
         ServiceError::TransportSend(sent) => failure.because(sent.error),
         // It is in the failure as it is.
@@ -90,9 +97,9 @@ fn lost() -> Failure {
     Failure::connection("the connection to the tool server was lost")
 }
 
-fn of_rpc(data: &ErrorData) -> Failure {
+fn of_rpc(data: &ErrorData, session: Session) -> Failure {
     let error = RpcError::new(data.code.0, data.message.clone(), data.data.clone());
-    ClassifyLayer::new().name(error)
+    name_rpc(error, session)
 }
 
 /// Whatever a transport says: what was sent may have arrived.

@@ -38,11 +38,12 @@
 //! | | Delivery | Repeated |
 //! |---|---|---|
 //! | the connection was closed before it was sent; nothing listens | not sent | any tool |
-//! | the server says that it does not know the session | refused | any tool, once |
+//! | the server says that it does not know the session, on a connection that has one | refused | any tool, once |
 //! | it answers 404 to a session, and does not say why | unknown | read-only and idempotent tools, once |
 //! | the server refused: 401, 403, 429, 408 and 503 with `Retry-After`, a documented code | refused | where the class says so |
 //! | the connection was lost, no answer in time | unknown | read-only and idempotent tools |
 //! | the answer had no id, or a foreign one | unknown | read-only and idempotent tools |
+//! | the answer came, and cannot be read | executed | no tool; the model is told to verify first |
 //!
 //! Each attempt has a request id of its own, and one that is given up is cancelled at the server. rmcp
 //! repeats nothing by itself: its replay after a lost session is off, and what it resumes is a stream,

@@ -1,7 +1,7 @@
 use super::{Resilient, ServerCall, error_data, net::Net, thrown};
 use crate::{
     classify::catch_panic,
-    failure::{BoxError, Class, Delivery, Failure, Stopped},
+    failure::{BoxError, Class, Failure, Stopped},
     ledger::{self, CallId},
     rmcp::{Answer, Request},
 };
@@ -80,7 +80,7 @@ where
 fn shut_down() -> Failure {
     let mut failure = Failure::unavailable(None)
         .with_message("the server was shut down before it was done")
-        .with_delivery(Delivery::Unknown);
+        .may_have_run();
     failure.set_stopped(Stopped::NotReady);
     failure
 }

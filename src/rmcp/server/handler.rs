@@ -1,7 +1,7 @@
 use super::{Attempt, ServerCall, running::Running, thrown};
 use crate::{
     call::ToolCall,
-    failure::{BoxError, Delivery, Failure, Stopped},
+    failure::{BoxError, Failure, Stopped},
     rmcp::{Answer, Request},
 };
 use ::rmcp::ServerHandler;
@@ -14,6 +14,10 @@ use std::{
 use tower::Service;
 
 /// A handler as a service: the innermost of the stack that [`Resilient`](super::Resilient) makes.
+///
+/// An error that the handler returned comes wrapped, so that no layer takes it for one of the service
+/// below: look for its type in the chain of sources. A [`Failure`] comes as it is, with nothing but
+/// what its author said of whether the call ran.
 ///
 /// Always ready. Its future runs the handler where it is polled, and spawns nothing: rmcp ties a
 /// request that the handler makes of the client to the task of the call. When the server ends, it
@@ -89,7 +93,7 @@ async fn answer<H: ServerHandler>(
 fn refused() -> Failure {
     let mut failure = Failure::unavailable(None)
         .with_message("the server is shutting down")
-        .with_delivery(Delivery::NotSent);
+        .not_sent();
     failure.set_stopped(Stopped::NotReady);
     failure
 }
@@ -98,7 +102,7 @@ fn refused() -> Failure {
 fn cut_off(call: &ServerCall) -> Failure {
     let mut failure = Failure::unavailable(None)
         .with_message("the server was shut down before it was done")
-        .with_delivery(Delivery::Unknown);
+        .may_have_run();
     failure.set_stopped(if call.hints().may_repeat() {
         Stopped::NotReady
     } else {

@@ -6,8 +6,7 @@
 //! one as it was, what was kept goes up in its place; one that it changed is its own.
 
 use crate::{
-    classify::ClassifyLayer,
-    failure::{BoxError, Chain, Class, Delivery, Failure, RpcError},
+    failure::{BoxError, Chain, Failure, Returned, RpcError},
     ledger::CallId,
 };
 use ::rmcp::{ErrorData, model::ErrorCode};
@@ -20,11 +19,15 @@ tokio::task_local! {
 /// A handler that throws more than so many, and returns none of them, has no use for the oldest.
 const CAPACITY: usize = 16;
 
-/// Runs a handler, and gives what it threw as it threw it.
+/// Runs a handler, and gives what it threw as it threw it; but for what only its author may say of
+/// the call.
 pub(super) async fn catch<T>(
     handler: impl Future<Output = Result<T, ErrorData>>,
 ) -> Result<T, BoxError> {
-    let exchanging = async { handler.await.map_err(exchange) };
+    let exchanging = async {
+        let answer = handler.await;
+        answer.map_err(|error| Returned::by_handler(exchange(error)))
+    };
     KEPT.scope(RefCell::default(), exchanging).await
 }
 
@@ -38,17 +41,8 @@ fn exchange(error: ErrorData) -> BoxError {
     });
     thrown.unwrap_or_else(|| match reported(&error) {
         Some(id) => Failure::crash(Elsewhere { id: id.to_owned() }).into(),
-        None => of_handler(RpcError::new(error.code.0, error.message, error.data)),
+        None => RpcError::new(error.code.0, error.message, error.data).into(),
     })
-}
-
-/// A handler has no session to lose: one that was lost was its own upstream's, after who knows what.
-fn of_handler(error: RpcError) -> BoxError {
-    let failure = ClassifyLayer::new().name(error.clone());
-    if failure.class() == Class::SessionLost {
-        return failure.with_delivery(Delivery::Unknown).into();
-    }
-    error.into()
 }
 
 /// Keeps an error, and gives what stands for it meanwhile.

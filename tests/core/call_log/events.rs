@@ -63,7 +63,9 @@ type Steps = fn() -> Vec<Result<Answer, BoxError>>;
 #[tokio::test(start_paused = true)]
 async fn an_event_has_the_fields_of_the_line_all_of_them_and_no_others() {
     let late: Steps = || {
-        let busy = Failure::rate_limited(Some(MS(300))).with_code("busy");
+        let busy = Failure::rate_limited(Some(MS(300)))
+            .before_running()
+            .with_code("busy");
         let late = Failure::timeout("no answer")
             .with_code("bank_timeout")
             .with_retry_after(MS(1500));

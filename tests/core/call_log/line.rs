@@ -156,7 +156,12 @@ async fn the_worst_line_is_valid_and_within_its_limit() {
         .with_code(nasty.clone())
         .because(std::io::Error::other(nasty.clone()));
     let lines = Lines::default();
-    let many = (0..40).map(|_| Err(Failure::at_capacity(None).with_code(nasty.clone()).into()));
+    let many = (0..40).map(|_| {
+        Err(Failure::at_capacity(None)
+            .before_running()
+            .with_code(nasty.clone())
+            .into())
+    });
     let steps: Vec<Result<Answer, BoxError>> = many.chain([Err(failure.into())]).collect();
     let retry = mcp_resilience::retry::RetryLayer::builder()
         .max_attempts(100)

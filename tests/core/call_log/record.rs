@@ -63,7 +63,9 @@ fn full() -> Call {
 
 #[tokio::test(start_paused = true)]
 async fn a_record_tells_all_that_stands_on_the_line() {
-    let busy = Failure::rate_limited(Some(MS(300))).with_code(429);
+    let busy = Failure::rate_limited(Some(MS(300)))
+        .before_running()
+        .with_code(429);
     let late = Failure::timeout("no answer from the bank")
         .with_code("bank_timeout")
         .with_retry_after(MS(1500))

@@ -50,7 +50,11 @@ fn everywhere() -> Call {
 
 #[tokio::test(start_paused = true)]
 async fn it_sees_names_argument_strings_codes_and_errors_and_nothing_else() {
-    let busy = || Failure::rate_limited(None).with_code("busy_4711");
+    let busy = || {
+        Failure::rate_limited(None)
+            .before_running()
+            .with_code("busy_4711")
+    };
     let last = Failure::tool("no customer 4711")
         .with_code("missing_4711")
         .because(std::io::Error::other("row 4711"));

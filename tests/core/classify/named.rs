@@ -53,8 +53,9 @@ struct PoolExhausted;
 
 #[tokio::test]
 async fn an_error_outside_of_any_call_is_named_as_the_layer_does() {
-    let layer = ClassifyLayer::new().rule(|_: &PoolExhausted| Some(Failure::at_capacity(None)));
-    let limited = || RpcError::new(-32029, "slow", Some(serde_json::json!({"retryAfter": 9})));
+    let layer = ClassifyLayer::new()
+        .rule(|_: &PoolExhausted| Some(Failure::at_capacity(None).before_running()));
+    let limited = || RpcError::new(-32023, "slow", Some(serde_json::json!({"retryAfter": 9})));
     let cases: [(fn() -> BoxError, Class); 5] = [
         (|| wrapped(PoolExhausted), Class::AtCapacity),
         (|| Elapsed::new().into(), Class::Timeout),
@@ -99,7 +100,7 @@ async fn a_json_rpc_error_that_somebody_wrapped_does_not_tell_of_this_call() {
     ] {
         let error = RpcError::new(code, message, None);
         let bare = failure_of_error(error.clone()).await;
-        assert_eq!((bare.class(), bare.delivery()), (class, Delivery::Refused));
+        assert_eq!((bare.class(), bare.delivery()), (class, Delivery::Unknown));
         for wrapped in [wrapped(error.clone()), io::Error::other(error).into()] {
             let failure = failure_of_error(wrapped).await;
             assert_eq!(failure.class(), class, "{message}");

@@ -4,6 +4,7 @@ use super::{Page, flags, search, unflagged};
 use crate::support::{Call, Script};
 use mcp_resilience::{
     Class, Failure,
+    call::Hints,
     classify::ClassifyLayer,
     is_error::{IsErrorLayer, detect},
 };
@@ -42,6 +43,30 @@ async fn a_word_of_another_server_flags_no_result_that_has_no_flag() {
         let seen = flags(&in_text, search(), text).await;
         assert_eq!(seen, expected, "{code}, in a text");
     }
+}
+
+/// `{"code": "rate_limited", "message": "Clients get this when…"}` may be a document about codes.
+#[tokio::test]
+async fn a_tool_that_declares_a_schema_answers_what_its_schema_says() {
+    let document = json!({"code": "rate_limited", "message": "Clients get this when they hurry."});
+    let undeclared = search().hints.output_schema(false);
+    for (hints, expected) in [
+        (undeclared.output_schema(true), false),
+        (undeclared, true),
+        // Nobody says whether there is a schema.
+        (Hints::new(), true),
+    ] {
+        let call = Call { hints, ..search() };
+        let seen = flags(&IsErrorLayer::new(), call, unflagged(&document, "x")).await;
+        assert_eq!(seen, expected, "{hints:?}");
+    }
+    // A detector of the user's sees every tool.
+    let own = IsErrorLayer::new().detect(detect::envelope);
+    let call = Call {
+        hints: undeclared.output_schema(true),
+        ..search()
+    };
+    assert!(flags(&own, call, unflagged(&document, "x")).await);
 }
 
 /// A page has no flag to set.

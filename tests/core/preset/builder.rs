@@ -163,7 +163,7 @@ async fn each_layer_that_is_given_is_the_one_that_is_used() {
     let stack = layer.layer(Script::new([
         Ok(Answer::ok("UNKNOWN")),
         Err(io::Error::other("x").into()),
-        Err(Failure::rate_limited(None).into()),
+        Err(Failure::rate_limited(None).before_running().into()),
     ]));
 
     for (tool, class) in [("a", "tool"), ("b", "blocked"), ("c", "rate_limited")] {

@@ -131,7 +131,7 @@ async fn a_connection_that_does_not_answer_in_time_or_breaks_is_replaced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_lost_is_renewed_and_the_call_repeated_once_whatever_the_tool() {
+async fn a_session_that_is_lost_is_renewed_and_a_call_that_may_run_twice_is_repeated_once() {
     for (code, message) in [
         (-32600, "Session not found"),
         (-32600, "Session terminated."),
@@ -143,7 +143,7 @@ async fn a_session_that_is_lost_is_renewed_and_the_call_repeated_once_whatever_t
             Script::new([Ok(fine())]),
         ];
         let (stack, handle) = connect(&preset(&lines), &connections);
-        let answer = stack.oneshot(Call::tool("pay")).await;
+        let answer = stack.oneshot(Call::read_only("get_balance")).await;
         assert_eq!(answer.unwrap(), fine(), "{code} {message}");
         assert_eq!(calls(&connections), [1, 1], "{code} {message}");
         assert_eq!(handle.generation(), 2);
@@ -156,7 +156,7 @@ async fn a_session_that_is_lost_is_renewed_and_the_call_repeated_once_whatever_t
 #[tokio::test(start_paused = true)]
 async fn a_session_that_is_lost_twice_fails_the_call_after_two_attempts() {
     // The hints would allow a third, and so would the default.
-    for call in [Call::tool("pay"), Call::read_only("get_balance")] {
+    for call in [Call::read_only("get_balance"), Call::read_only("look")] {
         let lines = Lines::default();
         let connections = [
             Script::new([session_lost()]),

@@ -14,14 +14,14 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// A tool of which nothing is known.
+    /// A tool of which only its list is known: no hints, and no schema of its output.
     pub(crate) fn tool(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             method: Method::CallTool,
             arguments: Value::Object(Map::new()),
             meta: Map::new(),
-            hints: Hints::new(),
+            hints: Hints::new().output_schema(false),
             request_id: None,
             session_id: None,
         }
@@ -30,7 +30,7 @@ impl Call {
     /// A tool that may run twice.
     pub(crate) fn read_only(name: &str) -> Self {
         Self {
-            hints: Hints::new().read_only(true),
+            hints: Hints::new().output_schema(false).read_only(true),
             ..Self::tool(name)
         }
     }

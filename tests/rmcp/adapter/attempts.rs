@@ -60,7 +60,9 @@ async fn the_hints_of_a_tool_decide_whether_it_may_run_twice() {
 async fn an_attempt_is_told_its_number_anew_for_each_call() {
     let desk = Desk::new(|run: Run| async move {
         match run.number {
-            1 | 2 | 4 => Err(Failure::rate_limited(Some(Duration::from_secs(3))).into()),
+            1 | 2 | 4 => Err(Failure::rate_limited(Some(Duration::from_secs(3)))
+                .before_running()
+                .into()),
             _ => ok("at last"),
         }
     });

@@ -28,8 +28,11 @@ async fn settle() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_in_a_wait_a_call_ends_at_once_and_is_not_made_again() {
-    let desk =
-        Desk::new(|_| async { Err(Failure::rate_limited(Some(Duration::from_secs(600))).into()) });
+    let desk = Desk::new(|_| async {
+        Err(Failure::rate_limited(Some(Duration::from_secs(600)))
+            .before_running()
+            .into())
+    });
     let attempts = desk.attempts();
     let log = Log::default();
     let patient = RetryLayer::builder()
@@ -129,8 +132,11 @@ async fn the_cancellation_of_one_call_leaves_the_others_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_leaves_ends_its_calls() {
-    let desk =
-        Desk::new(|_| async { Err(Failure::rate_limited(Some(Duration::from_secs(50))).into()) });
+    let desk = Desk::new(|_| async {
+        Err(Failure::rate_limited(Some(Duration::from_secs(50)))
+            .before_running()
+            .into())
+    });
     let attempts = desk.attempts();
     let log = Log::default();
     let client = connect(Resilient::with_preset(desk, &preset(&log)), ()).await;

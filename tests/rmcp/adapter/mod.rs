@@ -4,6 +4,7 @@ mod answers;
 mod attempts;
 mod cancellation;
 mod ends;
+mod evidence;
 mod forward;
 mod forwarded;
 mod interim;

@@ -81,7 +81,7 @@ fn desk() -> Desk {
     Desk::new(|run| async move {
         match &*run.params.name {
             "throws" => Err(AnyError::from(io::Error::other("disk 4")).into()),
-            "refused" if run.number < 3 => Err(Failure::rate_limited(None).into()),
+            "refused" if run.number < 3 => Err(Failure::rate_limited(None).before_running().into()),
             "lost" => Err(Failure::connection("").into()),
             "endless" => {
                 let _fragile = Fragile;

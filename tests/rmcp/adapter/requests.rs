@@ -40,7 +40,7 @@ async fn first_root(run: Run) -> Result<CallToolResponse, ErrorData> {
     let roots = run.context.peer.list_roots().await;
     let roots = roots.map_err(Failure::crash)?;
     match run.number {
-        1 => Err(Failure::rate_limited(None).into()),
+        1 => Err(Failure::rate_limited(None).before_running().into()),
         _ => ok(&roots.roots[0].uri),
     }
 }

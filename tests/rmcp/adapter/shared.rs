@@ -22,7 +22,7 @@ fn desk() -> Desk {
         match &*run.params.name {
             "fatal" => Err(Failure::fatal("the shelf is gone").into()),
             "fine" => ok("fine"),
-            _ => Err(Failure::rate_limited(None).into()),
+            _ => Err(Failure::rate_limited(None).before_running().into()),
         }
     })
 }

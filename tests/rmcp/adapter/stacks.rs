@@ -41,7 +41,7 @@ async fn layers_of_ones_own_order_work_with_a_limit_among_them() {
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 running.fetch_sub(1, SeqCst);
                 match run.number {
-                    1..=3 => Err(Failure::at_capacity(None).into()),
+                    1..=3 => Err(Failure::at_capacity(None).before_running().into()),
                     _ => ok("done"),
                 }
             }

@@ -12,7 +12,7 @@ use super::{
     dial::dial,
     settings::{Settings, settings_of},
 };
-use crate::failure::{Class, Delivery, Failure};
+use crate::failure::{Class, Failure};
 use ::rmcp::{ClientHandler, transport::async_rw::AsyncRwTransport};
 use std::{
     ffi::{OsStr, OsString},
@@ -162,7 +162,7 @@ impl<H> ChildProcess<H> {
             }
             _ => Failure::connection(format!("cannot start the command `{program}`")),
         };
-        failure.with_delivery(Delivery::NotSent).because(error)
+        failure.not_sent().because(error)
     }
 }
 

@@ -24,7 +24,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc,
-        atomic::{AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     },
 };
 
@@ -45,6 +45,8 @@ pub(super) struct Backend {
     client: reqwest::Client,
     // Standing streams in a row that brought nothing.
     in_vain: Arc<AtomicU32>,
+    // Whether a request belonged to a session.
+    has_session: Arc<AtomicBool>,
 }
 
 /// Everything that the requests of one session have in common.
@@ -58,10 +60,11 @@ pub(super) struct Get {
 }
 
 impl Backend {
-    pub(super) fn new(client: reqwest::Client) -> Self {
+    pub(super) fn new(client: reqwest::Client, has_session: Arc<AtomicBool>) -> Self {
         Self {
             client,
             in_vain: Arc::default(),
+            has_session,
         }
     }
 
@@ -135,6 +138,9 @@ impl StreamableHttpClient for Backend {
         auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Result<StreamableHttpPostResponse> {
+        if session_id.is_some() {
+            self.has_session.store(true, Relaxed);
+        }
         let get = self.get(uri, session_id, auth_header, custom_headers);
         let asked = match &message {
             ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
@@ -219,7 +225,10 @@ impl StreamableHttpClient for Backend {
 
 async fn refusal(response: Response, had_session: bool) -> HttpError {
     let status = response.status();
-    let retry_after = header(&response, &RETRY_AFTER);
+    // Of several lines HTTP makes one list.
+    let lines = response.headers().get_all(RETRY_AFTER).iter();
+    let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();
+    let retry_after = (!lines.is_empty()).then(|| lines.join(", "));
     let www_authenticate = header(&response, &WWW_AUTHENTICATE);
     let said = answer::refusal(response).await;
     HttpError::Status(Box::new(HttpRefusal {

@@ -1,10 +1,11 @@
 use crate::{
-    classify::{ClassifyLayer, retry_after},
-    failure::{Class, Code, Delivery, Failure, RpcError},
+    classify::{Session, name_rpc, retry_after},
+    failure::{Class, Code, Delivery, Failure, RpcError, Witness},
 };
 use ::http::StatusCode;
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde_json::Value;
+use std::time::Duration;
 use thiserror::Error;
 
 /// What went wrong with one HTTP request.
@@ -31,7 +32,7 @@ pub enum HttpError {
 pub struct HttpRefusal {
     /// The status.
     pub status: StatusCode,
-    /// The `Retry-After` header, as it came.
+    /// The `Retry-After` header, as it came; several of them as one list.
     pub retry_after: Option<String>,
     /// The `WWW-Authenticate` header: what the server wants of who comes again.
     pub www_authenticate: Option<String>,
@@ -64,21 +65,30 @@ impl HttpError {
         match self {
             Self::Request(error) => of_request(error),
             Self::Status(refusal) => refusal.failure(),
-            Self::Message(_) | Self::Answer(_) => {
-                Failure::connection("the tool server's answer was lost")
-            }
+            // The end of the body was missing.
+            Self::Message(error) if error.is_eof() => lost_answer(),
+            Self::Message(_) => unreadable(),
+            // It tells nothing of what became of this request.
+            Self::Answer(_) => lost_answer(),
         }
     }
 }
 
+pub(super) fn lost_answer() -> Failure {
+    Failure::connection("the tool server's answer was lost")
+}
+
+/// An answer that came as a whole: the call is over.
+pub(super) fn unreadable() -> Failure {
+    Failure::invalid_output("the tool server's answer cannot be read")
+}
+
 pub(super) fn of_request(error: &reqwest::Error) -> Failure {
     if error.is_builder() {
-        return Failure::disabled("the http request cannot be made")
-            .with_delivery(Delivery::NotSent);
+        return Failure::disabled("the http request cannot be made").not_sent();
     }
     if error.is_connect() {
-        return Failure::connection("the tool server cannot be reached")
-            .with_delivery(Delivery::NotSent);
+        return Failure::connection("the tool server cannot be reached").not_sent();
     }
     if error.is_timeout() {
         return Failure::timeout("");
@@ -101,51 +111,47 @@ impl HttpRefusal {
 
     pub(super) fn failure(&self) -> Failure {
         let said = self.said();
-        let header = self.retry_after.as_deref().and_then(retry_after::in_header);
-        let body = self.body.as_ref().and_then(retry_after::in_json);
-        let hint = header
-            .max(body)
-            .max(said.as_ref().and_then(Failure::retry_after));
-        let by_status = self.by_status(said.as_ref().and_then(word));
-        let failure = match (by_status, &said) {
-            // The status says that it did not run, and a word in the body may say why.
-            (Some((class, delivery)), Some(said)) => {
-                let class = match word(said) {
-                    Some(word) if class != Class::SessionLost => word,
-                    _ => class,
-                };
-                Failure::new(class, "").with_delivery(delivery)
+        let (class, delivery) = self
+            .by_status(said.as_ref())
+            .or_else(|| {
+                let said = said.as_ref()?;
+                let is_named = self.error.is_some() || word(said).is_some();
+                is_named.then(|| (said.class(), said.delivery()))
+            })
+            .unwrap_or_else(|| self.by_range());
+        // Status and body are the server's own, of this very request.
+        let mut failure = Failure::new(class, "").reached(delivery, Witness::Server);
+        if let Some(said) = &said {
+            failure = failure.permitted(said.retryable(), Witness::Server);
+            if let Some(code @ Code::Text(_)) = said.code() {
+                failure = failure.with_code(code.clone());
             }
-            (Some((class, delivery)), None) => Failure::new(class, "").with_delivery(delivery),
-            (None, Some(said)) if self.error.is_some() || word(said).is_some() => {
-                Failure::new(said.class(), "").with_delivery(said.delivery())
-            }
-            (None, _) => self.by_range(),
-        };
-        let failure = match said {
-            Some(said) => {
-                let failure = failure.with_retryable(said.retryable());
-                match said.code() {
-                    Some(code @ Code::Text(_)) => failure.with_code(code.clone()),
-                    _ => failure,
-                }
-            }
-            None => failure,
-        };
-        let failure = match &self.error {
+        }
+        match &self.error {
             // A lost session is the stack's to mend, and nothing that a host can use.
-            Some(error) if failure.class() != Class::SessionLost => {
-                failure.with_rpc_error(error.clone())
+            Some(error) if class != Class::SessionLost => {
+                failure = failure.with_rpc_error(error.clone());
             }
-            _ => failure,
-        };
-        let failure = match failure.message() {
-            Some(_) => failure,
-            None => failure.with_message(format!("the tool server answered {}", self.status)),
-        };
+            _ => {}
+        }
+        if failure.message().is_none() {
+            failure = failure.with_message(format!("the tool server answered {}", self.status));
+        }
         failure
             .with_status(self.status.as_u16())
-            .with_retry_after(hint)
+            .with_retry_after(self.hint(said.as_ref()))
+    }
+
+    /// The longest wait that is asked for anywhere. By its proposal, -32023 has one that beats the
+    /// header.
+    fn hint(&self, said: Option<&Failure>) -> Option<Duration> {
+        let own = self.error.as_ref().and_then(retry_after::in_rate_limited);
+        if own.is_some() {
+            return own;
+        }
+        let header = self.retry_after.as_deref().and_then(retry_after::in_header);
+        let body = self.body.as_ref().and_then(retry_after::in_json);
+        header.max(body).max(said.and_then(Failure::retry_after))
     }
 
     /// What the body means by itself. Any object may be an envelope, as the `data` of an error is.
@@ -154,11 +160,16 @@ impl HttpRefusal {
             let body = self.body.clone()?;
             Some(RpcError::new(0, "", Some(body)))
         })?;
-        Some(ClassifyLayer::new().name(error))
+        let session = if self.had_session {
+            Session::Held
+        } else {
+            Session::None
+        };
+        Some(name_rpc(error, session))
     }
 
-    /// The statuses that are a word of the protocol, whatever the body says.
-    fn by_status(&self, word: Option<Class>) -> Option<(Class, Delivery)> {
+    /// The statuses that are a word of the protocol, whatever the body says; a code in it may say why.
+    fn by_status(&self, said: Option<&Failure>) -> Option<(Class, Delivery)> {
         if self.had_session && self.status.is_client_error() {
             if self.says_session_is_gone() {
                 return Some((Class::SessionLost, Delivery::Refused));
@@ -169,37 +180,38 @@ impl HttpRefusal {
                 return Some((Class::SessionLost, Delivery::Unknown));
             }
         }
-        let class = match self.status.as_u16() {
-            401 => Class::Unauthorized,
-            403 => Class::Forbidden,
-            429 => Class::RateLimited,
+        let has_time = self.retry_after.is_some();
+        let (class, is_refusal) = match self.status.as_u16() {
+            401 => (Class::Unauthorized, true),
+            403 => (Class::Forbidden, true),
+            429 => (Class::RateLimited, true),
             // By RFC 9110 the request did not arrive. In the field it is also what a server answers
             // whose handler took too long; who says when to come again has thought of it.
-            408 if self.retry_after.is_none() => {
-                return Some((Class::Timeout, Delivery::Unknown));
-            }
-            408 => Class::Timeout,
+            408 => (Class::Timeout, has_time),
+            // Also what a proxy answers that lost the request.
             503 => {
-                let is_said = self.retry_after.is_some() || self.error.is_some() || word.is_some();
-                let delivery = if is_said {
-                    Delivery::Refused
-                } else {
-                    Delivery::Unknown
-                };
-                return Some((Class::Unavailable, delivery));
+                let is_said = said.is_some_and(|said| said.delivery().did_not_run());
+                (Class::Unavailable, has_time || is_said)
             }
-            300..=399 => return Some((Class::Disabled, Delivery::Unknown)),
+            300..=399 => (Class::Disabled, false),
             _ => return None,
         };
-        Some((class, Delivery::Refused))
+        let delivery = if is_refusal {
+            Delivery::Refused
+        } else {
+            Delivery::Unknown
+        };
+        Some((said.and_then(word).unwrap_or(class), delivery))
     }
 
-    fn by_range(&self) -> Failure {
-        match self.status.as_u16() {
-            404 | 410 => Failure::not_found("").with_delivery(Delivery::Refused),
-            400..=499 => Failure::new(Class::InvalidInput, ""),
-            _ => Failure::upstream("").with_delivery(Delivery::Unknown),
-        }
+    /// By the status, where nothing says more.
+    fn by_range(&self) -> (Class, Delivery) {
+        let class = match self.status.as_u16() {
+            404 | 410 => Class::NotFound,
+            400..=499 => Class::InvalidInput,
+            _ => Class::Upstream,
+        };
+        (class, Delivery::Unknown)
     }
 
     fn says_session_is_gone(&self) -> bool {

@@ -17,7 +17,7 @@ use super::{
     dial::dial,
     settings::{Settings, settings_of},
 };
-use crate::failure::{Delivery, Failure};
+use crate::failure::Failure;
 use ::http::{HeaderName, HeaderValue};
 use ::rmcp::{
     ClientHandler,
@@ -31,7 +31,7 @@ use std::{
     collections::HashMap,
     fmt,
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     task::{Context, Poll},
     time::Duration,
 };
@@ -62,22 +62,24 @@ const CALLS: usize = 4096;
 /// |---|---|---|
 /// | nothing listens, no such host | `Connection` | not sent |
 /// | the connection broke later | `Connection` | unknown |
-/// | any 4xx that says that the session is gone, in the words of an SDK | `SessionLost` | refused |
+/// | any 4xx, or a JSON-RPC error, that says in the words of an SDK that the session is gone, on a connection that has one | `SessionLost` | refused |
 /// | 404 with a session, without such words | `SessionLost` | unknown |
 /// | 401, 403 | `Unauthorized`, `Forbidden` | refused |
 /// | 408 with a `Retry-After`: the request did not arrive (RFC 9110, section 15.5.9) | `Timeout` | refused |
 /// | 408 without: servers whose handler takes too long say so too | `Timeout` | unknown |
 /// | 429 | `RateLimited`, or what a code in the body says | refused |
-/// | 503 with a `Retry-After`, or a body that says it | `Unavailable`, or what a code in the body says | refused |
+/// | 503 with a `Retry-After`, or a code in the body that is a refusal | `Unavailable`, or what a code in the body says | refused |
 /// | 503 without: a proxy says so too when it lost the request | `Unavailable` | unknown |
 /// | a redirect to another server, or to a GET | `Disabled` | unknown |
 /// | any other with a JSON-RPC error | what the error means | |
-/// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | refused |
+/// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | unknown |
 /// | any other 5xx | `Upstream` | unknown |
+/// | an answer that is complete, but is no JSON or no MCP message | `InvalidOutput` | executed |
 ///
-/// The wait is the longest of `Retry-After` and what the body asks for; the body may be any JSON.
+/// The wait is the longest of all `Retry-After` lines and what the body asks for; the body may be any
+/// JSON. For a JSON-RPC error -32023, its `retryAfterMs` counts alone.
 ///
-/// An answer that belongs to another request, or is no JSON, loses the call: `Connection`, unknown.
+/// An answer that breaks off, or belongs to another request, loses the call: `Connection`, unknown.
 #[derive(Clone)]
 pub struct Http<H = ()> {
     url: Arc<str>,
@@ -139,7 +141,10 @@ impl<H> Http<H> {
         }
     }
 
-    fn transport(&self) -> Result<StreamableHttpClientTransport<Backend>, Failure> {
+    fn transport(
+        &self,
+        has_session: Arc<AtomicBool>,
+    ) -> Result<StreamableHttpClientTransport<Backend>, Failure> {
         let url = reqwest::Url::parse(&self.url).map_err(|error| no_url().because(error))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(no_url());
@@ -163,7 +168,7 @@ impl<H> Http<H> {
         config.retry_config = Arc::new(standing);
         config.auth_header.clone_from(&self.bearer);
         Ok(StreamableHttpClientTransport::with_client(
-            Backend::new(client),
+            Backend::new(client, has_session),
             config,
         ))
     }
@@ -202,10 +207,11 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
     fn call(&mut self, (): ()) -> Self::Future {
         let connector = self.clone();
         Box::pin(async move {
-            let transport = connector.transport();
-            let transport = transport.map_err(|f| f.with_delivery(Delivery::NotSent))?;
+            let has_session = Arc::new(AtomicBool::new(false));
+            let transport = connector.transport(Arc::clone(&has_session));
+            let transport = transport.map_err(|f| f.not_sent())?;
             let inner = dial(connector.settings.clone(), transport).await?;
-            Ok(inner.into())
+            Ok(inner.with_session(has_session).into())
         })
     }
 }

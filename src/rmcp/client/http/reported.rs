@@ -1,5 +1,8 @@
-use super::{HttpError, HttpRefusal, error::of_request};
-use crate::failure::{Delivery, Failure};
+use super::{
+    HttpError, HttpRefusal,
+    error::{lost_answer, of_request, unreadable},
+};
+use crate::failure::{Delivery, Failure, Witness};
 use ::http::StatusCode;
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::error::Error;
@@ -22,19 +25,20 @@ fn name<E: Error + Send + Sync + 'static>(
         E::Client(error) => of_client(error),
         E::HttpStatus(error) => status(error.status, error.retry_after.clone()),
         // The body, which might say more, was not read.
-        E::SessionExpired => Failure::session_lost("").with_delivery(Delivery::Unknown),
-        E::AuthRequired(_) => Failure::unauthorized("the tool server wants credentials"),
-        E::InsufficientScope(_) => Failure::forbidden("the credentials do not suffice"),
+        E::SessionExpired => Failure::session_lost(""),
+        // HTTP 401 and 403.
+        E::AuthRequired(_) => refused(Failure::unauthorized("the tool server wants credentials")),
+        E::InsufficientScope(_) => refused(Failure::forbidden("the credentials do not suffice")),
         E::UnexpectedServerResponse(text) => match status_in(text) {
             Some(known) => status(known, None),
             None => lost_answer(),
         },
+        E::Deserialize(error) if error.is_eof() => lost_answer(),
         E::UnexpectedContentType(_) | E::Deserialize(_) | E::ResponseBodyTooLarge { .. } => {
-            lost_answer()
+            unreadable()
         }
         E::ReservedHeaderConflict(_) => {
-            Failure::disabled("a header of yours is one that the transport sets")
-                .with_delivery(Delivery::NotSent)
+            Failure::disabled("a header of yours is one that the transport sets").not_sent()
         }
         E::ControlRequestTimeout => Failure::timeout(""),
         _ => Failure::connection("the connection to the tool server was lost"),
@@ -53,6 +57,6 @@ fn status_in(text: &str) -> Option<u16> {
     text.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
 }
 
-fn lost_answer() -> Failure {
-    Failure::connection("the tool server's answer was lost")
+fn refused(failure: Failure) -> Failure {
+    failure.reached(Delivery::Refused, Witness::Server)
 }

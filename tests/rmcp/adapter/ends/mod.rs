@@ -53,9 +53,13 @@ fn desk() -> Desk {
                 ok("too late")
             }
             "refused_once" if run.number == 1 => {
-                Err(Failure::rate_limited(Some(Duration::from_secs(1))).into())
+                Err(Failure::rate_limited(Some(Duration::from_secs(1)))
+                    .before_running()
+                    .into())
             }
-            "refused" => Err(Failure::rate_limited(Some(Duration::from_secs(30))).into()),
+            "refused" => Err(Failure::rate_limited(Some(Duration::from_secs(30)))
+                .before_running()
+                .into()),
             _ => ok("fine"),
         }
     })

@@ -1,0 +1,190 @@
+//! Who may say that a call did not run, or that it may run again.
+//!
+//! Every [`Delivery`] and every `retryable` of a failure is set here. A claim counts only if its
+//! [`Witness`] knows what became of this very call; a claim of anybody else is taken back to what
+//! harms nobody: `Unknown`, and no permission to repeat.
+
+use super::{Class, Delivery, Failure};
+
+/// Who says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Witness {
+    /// The connection, or a layer of tower right below the border.
+    Connection,
+    /// The server, of this very request and in a structured form.
+    Server,
+    /// The author of a handler, or the user of a layer, in an explicit word.
+    Author,
+    /// Anybody else: a text, a part of an answer, a cause; also what another stack said of a call
+    /// of its own.
+    Hearsay,
+}
+
+/// What a failure crosses on its way up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Border {
+    /// A layer: its service speaks of this call, unless it passes on what another stack said.
+    Layer,
+    /// A handler behind an adapter: only its author speaks of this call.
+    Handler,
+    /// Another error around it: nothing in it speaks of this call.
+    Cause,
+}
+
+impl Border {
+    const fn admits(self, witness: Witness) -> bool {
+        match self {
+            Self::Layer => !matches!(witness, Witness::Hearsay),
+            Self::Handler => matches!(witness, Witness::Author),
+            Self::Cause => false,
+        }
+    }
+}
+
+/// What is known of a failed call, and from whom.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Evidence {
+    delivery: Delivery,
+    reached_by: Witness,
+    retryable: Option<bool>,
+    permitted_by: Witness,
+}
+
+impl Evidence {
+    /// Of a failure of which only the class is known.
+    pub(super) const fn of(class: Class) -> Self {
+        Self {
+            delivery: class.delivery(),
+            reached_by: Witness::Hearsay,
+            retryable: None,
+            permitted_by: Witness::Hearsay,
+        }
+    }
+
+    fn tell_delivery(&mut self, delivery: Delivery, by: Witness) {
+        let is_claim = delivery.did_not_run() && by == Witness::Hearsay;
+        self.delivery = if is_claim {
+            Delivery::Unknown
+        } else {
+            delivery
+        };
+        self.reached_by = by;
+    }
+
+    fn tell_retryable(&mut self, retryable: Option<bool>, by: Witness) {
+        self.retryable = retryable.filter(|retryable| !retryable || by != Witness::Hearsay);
+        self.permitted_by = by;
+    }
+
+    fn cross_with_delivery(&mut self, border: Border) {
+        if !border.admits(self.reached_by) {
+            self.tell_delivery(self.delivery, Witness::Hearsay);
+        }
+    }
+
+    fn cross(&mut self, border: Border) {
+        self.cross_with_delivery(border);
+        if !border.admits(self.permitted_by) {
+            self.tell_retryable(self.retryable, Witness::Hearsay);
+        }
+    }
+
+    fn attribute(&mut self, witness: Witness) {
+        self.reached_by = witness;
+        self.permitted_by = witness;
+    }
+}
+
+impl Failure {
+    /// How far the call got.
+    #[must_use]
+    pub fn delivery(&self) -> Delivery {
+        self.inner.evidence.delivery
+    }
+
+    /// Whether the server said in so many words that a repeat is fine, or that it is not.
+    #[must_use]
+    pub fn retryable(&self) -> Option<bool> {
+        self.inner.evidence.retryable
+    }
+
+    /// Says that the call failed before the tool did anything: sets [`Delivery::Refused`]. If
+    /// waiting helps, such a call is repeated, whatever its tool does.
+    ///
+    /// Only the author of the tool can know that. Do not say it of the error of a service that the
+    /// tool called: that call was refused, and not this one.
+    ///
+    /// ```
+    /// use mcp_resilience::{Delivery, Failure};
+    ///
+    /// let full = Failure::at_capacity(None);
+    /// assert_eq!(full.delivery(), Delivery::Unknown);
+    /// assert_eq!(full.before_running().delivery(), Delivery::Refused);
+    /// ```
+    #[must_use]
+    pub fn before_running(self) -> Self {
+        self.with_delivery(Delivery::Refused)
+    }
+
+    /// Says how far the call got. `NotSent` and `Refused` say that the tool did not run, as
+    /// [`before_running`](Self::before_running) does.
+    ///
+    /// The word holds for one stack: a failure of a nested stack that a handler passes on has to
+    /// be given a new one.
+    #[must_use]
+    pub fn with_delivery(self, delivery: Delivery) -> Self {
+        self.reached(delivery, Witness::Author)
+    }
+
+    /// Says whether a repeat is fine (`Some(true)`) or not (`Some(false)`). The word holds for one
+    /// stack, as that of [`with_delivery`](Self::with_delivery).
+    #[must_use]
+    pub fn with_retryable(self, retryable: impl Into<Option<bool>>) -> Self {
+        self.permitted(retryable.into(), Witness::Author)
+    }
+
+    /// How far the call got, and who says so.
+    pub(crate) fn reached(mut self, delivery: Delivery, by: Witness) -> Self {
+        self.inner.evidence.tell_delivery(delivery, by);
+        self
+    }
+
+    /// Whether a repeat is fine, and who says so.
+    pub(crate) fn permitted(mut self, retryable: Option<bool>, by: Witness) -> Self {
+        self.inner.evidence.tell_retryable(retryable, by);
+        self
+    }
+
+    /// The connection knows that the request was not written.
+    pub(crate) fn not_sent(self) -> Self {
+        self.reached(Delivery::NotSent, Witness::Connection)
+    }
+
+    /// Nobody knows what became of the call.
+    pub(crate) fn may_have_run(self) -> Self {
+        self.reached(Delivery::Unknown, Witness::Hearsay)
+    }
+
+    /// Takes back every claim that does not count beyond a border.
+    pub(crate) fn across(mut self, border: Border) -> Self {
+        self.inner.evidence.cross(border);
+        self
+    }
+
+    /// Takes back a claim on the delivery alone.
+    pub(crate) fn delivery_across(mut self, border: Border) -> Self {
+        self.inner.evidence.cross_with_delivery(border);
+        self
+    }
+
+    /// Leaves a layer. The claims still hold for the layers above in this stack, and in no other.
+    pub(crate) fn spent(self) -> Self {
+        self.attributed_to(Witness::Hearsay)
+    }
+
+    /// Attributes all claims to somebody else.
+    pub(crate) fn attributed_to(mut self, witness: Witness) -> Self {
+        self.inner.evidence.attribute(witness);
+        self
+    }
+}

@@ -1,0 +1,45 @@
+use super::{Border, BoxError, Failure};
+use std::{error::Error, fmt};
+
+/// An error that a handler returned, on its way to the border.
+///
+/// Behind an adapter the layers right below the border and the handler itself give errors of the
+/// same types. This tells them apart: a layer's `Overloaded` turned the call away, a handler's may
+/// be of a client that it used after half its work.
+pub(crate) struct Returned(BoxError);
+
+impl Returned {
+    /// Marks an error; a failure needs no mark, it loses what only its author may say.
+    pub(crate) fn by_handler(error: BoxError) -> BoxError {
+        match error.downcast::<Failure>() {
+            Ok(failure) => failure.across(Border::Handler).into(),
+            Err(error) => Self(error).into(),
+        }
+    }
+
+    /// The error, and whether a handler returned it.
+    pub(crate) fn unmark(error: BoxError) -> (BoxError, bool) {
+        match error.downcast::<Self>() {
+            Ok(returned) => (returned.0, true),
+            Err(error) => (error, false),
+        }
+    }
+}
+
+impl fmt::Display for Returned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Returned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Returned {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.0)
+    }
+}

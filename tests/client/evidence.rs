@@ -1,0 +1,255 @@
+//! What a client believes of whether a call ran: by its connection, and by what the server says of
+//! this very request.
+
+use crate::support::{
+    Ledger, Log, Scripted, call, reconnect, resilience, retry,
+    scripted::{Seen, error, json_body, result},
+};
+use axum::{body::Body, http::HeaderValue, response::Response};
+use mcp_resilience::{
+    Failure,
+    rmcp::client::{ChildProcess, Client, Connector, Http},
+};
+use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use serde_json::{Value, json};
+
+async fn connect(connector: impl Connector, log: &Log) -> Client {
+    let client = Client::builder(connector)
+        .resilience(resilience(log, retry()).build().unwrap())
+        .reconnect(reconnect().build().unwrap());
+    client.connect().await.unwrap()
+}
+
+async fn book(client: &Client) -> Result<Value, Failure> {
+    let answer = client.call_tool(CallToolRequestParams::new("book")).await?;
+    let CallToolResponse::Complete(result) = answer else {
+        panic!("{answer:?}");
+    };
+    Ok(json!(result))
+}
+
+/// Answers the first call of `book` so.
+async fn server(
+    has_session: bool,
+    first: impl Fn(&Seen) -> Response + Send + Sync + 'static,
+) -> Scripted {
+    Scripted::start(move |seen, before| match seen.method() {
+        "initialize" if has_session => {
+            let info = json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "scripted", "version": "1"},
+            });
+            let mut response = result(&seen.message["id"], &info);
+            let session = HeaderValue::from_str(&format!("session-{before}")).unwrap();
+            response.headers_mut().insert("mcp-session-id", session);
+            Some(response)
+        }
+        "tools/call" if before == 0 => Some(first(seen)),
+        _ => None,
+    })
+    .await
+}
+
+fn with_headers(mut response: Response, retry_after: &[&'static str]) -> Response {
+    for value in retry_after {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().append("retry-after", value);
+    }
+    response
+}
+
+#[tokio::test]
+async fn of_several_retry_after_headers_the_longest_counts() {
+    let limited = json!({"code": -32000, "message": "slow down"});
+    for headers in [
+        &["1", "3600"][..],
+        &["3600", "1"],
+        &["1, 3600"],
+        &["3600", "soon"],
+    ] {
+        let error_body = limited.clone();
+        let server = server(false, move |seen| {
+            with_headers(error(&seen.message["id"], 429, &error_body), headers)
+        })
+        .await;
+        let log = Log::default();
+        let client = connect(Http::new(&*server.url), &log).await;
+        let _ = book(&client).await;
+        let line = log.line();
+        assert_eq!(line["retry_after_ms"], 3_600_000, "{headers:?}: {line}");
+        assert_eq!(
+            server.count("tools/call"),
+            1,
+            "too long to wait: {headers:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_wait_of_a_rate_limit_error_beats_the_header_beside_it() {
+    let limited = json!({"code": -32023, "message": "slow down", "data": {"retryAfterMs": 10}});
+    let server = server(false, move |seen| {
+        with_headers(error(&seen.message["id"], 429, &limited), &["3600"])
+    })
+    .await;
+    let log = Log::default();
+    let client = connect(Http::new(&*server.url), &log).await;
+    assert_ne!(book(&client).await.unwrap()["isError"], true);
+    assert_eq!(server.count("tools/call"), 2);
+    assert!(log.line()["retries"][0]["wait_ms"].as_u64().unwrap() >= 10);
+}
+
+#[tokio::test]
+async fn a_session_is_lost_only_if_the_connection_has_one() {
+    let lost = json!({"code": -32001, "message": "Session not found"});
+    for has_session in [true, false] {
+        let lost = lost.clone();
+        // With status 200, as a JSON-RPC error of the request.
+        let server = server(has_session, move |seen| {
+            error(&seen.message["id"], 200, &lost)
+        })
+        .await;
+        let log = Log::default();
+        let client = connect(Http::new(&*server.url), &log).await;
+        let answer = book(&client).await;
+        let line = log.line();
+        if has_session {
+            assert_ne!(answer.unwrap()["isError"], true, "{line}");
+            assert_eq!(line["retries"][0]["class"], "session_lost");
+            assert_eq!(server.count("tools/call"), 2);
+        } else {
+            let failure = answer.unwrap_err();
+            assert_eq!(failure.rpc_error().unwrap().code, -32001);
+            assert_eq!(line["class"], "protocol", "{line}");
+            assert_eq!(line["delivery"], "unknown", "{line}");
+            assert_eq!(server.count("tools/call"), 1);
+        }
+    }
+}
+
+/// A server in a shell, whose only tool writes a line and then says that a session is gone.
+const SESSION_OF_ITS_OWN: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) body='"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}' ;;
+    *'"tools/list"'*) body='"result":{"tools":[{"name":"book","inputSchema":{"type":"object"}}]}' ;;
+    *'"tools/call"'*) echo ran >> "$LEDGER"; body='"error":{"code":-32001,"message":"Session not found"}' ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$body"
+done
+"#;
+
+#[tokio::test]
+async fn over_stdio_there_is_no_session_to_lose() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let child = ChildProcess::new("sh")
+        .args(["-c", SESSION_OF_ITS_OWN])
+        .env("LEDGER", ledger.path());
+    let client = connect(child, &log).await;
+    let failure = book(&client).await.unwrap_err();
+    assert_eq!(failure.rpc_error().unwrap().message, "Session not found");
+    let line = log.line();
+    assert_eq!(line["class"], "protocol", "{line}");
+    assert_eq!(line["attempts"], 1, "{line}");
+    let ran = std::fs::read_to_string(ledger.path()).unwrap();
+    assert_eq!(ran.lines().count(), 1);
+    assert_eq!(client.handle().generation(), 1);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_came_and_cannot_be_read_has_run_and_the_model_is_told() {
+    let unreadable = |seen: &Seen| {
+        let content = json!([{"type": "text", "text": "booked"}, {"type": "video", "data": "x"}]);
+        json_body(&json!({
+            "jsonrpc": "2.0", "id": seen.message["id"], "result": {"content": content},
+        }))
+    };
+    let server = server(false, unreadable).await;
+    let log = Log::default();
+    let client = connect(Http::new(&*server.url), &log).await;
+    let answer = book(&client).await.unwrap();
+    assert_eq!(server.count("tools/call"), 1);
+    let line = log.line();
+    assert_eq!(line["class"], "invalid_output", "{line}");
+    assert_eq!(line["delivery"], "executed", "{line}");
+    let text = answer["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.contains("It has run; verify before repeating."),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_result_over_stdio_has_run_and_the_model_is_told() {
+    let (ledger, log) = (Ledger::new(), Log::default());
+    let client = connect(ledger.stdio(&[]), &log).await;
+    let fault = json!({"kind": "wrong_result"});
+    let CallToolResponse::Complete(answer) =
+        client.call_tool(call("book", &fault, 1)).await.unwrap()
+    else {
+        panic!("an answer");
+    };
+    let text = answer.content[0].as_text().unwrap().text.clone();
+    assert!(
+        text.contains("It has run; verify before repeating."),
+        "{text}"
+    );
+    assert_eq!(ledger.count("executed"), 1);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_status_503_refuses_a_call_only_with_a_time_or_a_code_that_is_a_refusal() {
+    let cases = [
+        (
+            json!({"code": -32603, "message": "upstream connect error"}),
+            None,
+            1,
+        ),
+        (
+            json!({"code": -32603, "message": "x", "data": {"code": "overloaded"}}),
+            None,
+            1,
+        ),
+        (
+            json!({"code": -32603, "message": "x", "data": {"code": "service_unavailable"}}),
+            None,
+            2,
+        ),
+        (json!({"code": -32603, "message": "x"}), Some("0"), 2),
+    ];
+    for (body, header, times) in cases {
+        let shown = body.to_string();
+        let server = server(false, move |seen| {
+            let headers: Vec<_> = header.into_iter().collect();
+            with_headers(error(&seen.message["id"], 503, &body), &headers)
+        })
+        .await;
+        let client = connect(Http::new(&*server.url), &Log::default()).await;
+        let _ = book(&client).await;
+        assert_eq!(server.count("tools/call"), times, "{shown} {header:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_off_is_lost_and_one_that_is_no_json_has_come() {
+    for (body, class) in [
+        ("{\"jsonrpc\": \"2.0\", \"id\"", "connection"),
+        ("[1] no", "invalid_output"),
+    ] {
+        let server = server(false, move |_| {
+            let mut response = json_body(&Value::Null);
+            *response.body_mut() = Body::from(body);
+            response
+        })
+        .await;
+        let log = Log::default();
+        let client = connect(Http::new(&*server.url), &log).await;
+        assert_eq!(book(&client).await.unwrap()["isError"], true);
+        assert_eq!(log.line()["class"], class, "{body}");
+        assert_eq!(server.count("tools/call"), 1);
+    }
+}

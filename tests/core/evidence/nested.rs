@@ -1,0 +1,117 @@
+//! A tool that calls on through a stack of its own, and passes on what failed there.
+
+use super::settings;
+use crate::support::{Answer, Call, Script};
+use mcp_resilience::{Delivery, Failure, classify::ClassifyLayer, retry::RetryLayer};
+use serde_json::json;
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+use tower::{BoxError, Layer, ServiceExt, load_shed::error::Overloaded, service_fn};
+
+/// How often a tool books that fails as its own client does.
+async fn bookings<F, A>(client: F) -> usize
+where
+    F: Fn() -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Result<Answer, BoxError>> + Send,
+{
+    let booked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&booked);
+    let tool = service_fn(move |_: Call| {
+        count.fetch_add(1, Relaxed);
+        let client = client.clone();
+        async move { client().await }
+    });
+    let stack = settings().build().unwrap().layer(tool);
+    let _ = stack.oneshot(Call::tool("book")).await;
+    booked.load(Relaxed)
+}
+
+/// Everything that a nested stack may know of its own call.
+fn refused() -> Vec<fn() -> Result<Answer, BoxError>> {
+    vec![
+        || Err(Overloaded::new().into()),
+        || Err(Failure::rate_limited(None).before_running().into()),
+        || {
+            Err(Failure::connection("refused")
+                .with_delivery(Delivery::NotSent)
+                .into())
+        },
+        || Err(Failure::upstream("bad gateway").with_retryable(true).into()),
+        || {
+            Ok(Answer::envelope(
+                json!({"code": "rate_limited", "error": "x"}),
+            ))
+        },
+        || {
+            Ok(Answer::envelope(
+                json!({"code": "E17", "error": "x", "retryable": true}),
+            ))
+        },
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_of_a_nested_border_says_nothing_of_the_call_of_the_tool() {
+    for step in refused() {
+        let nested = move || async move {
+            let client = ClassifyLayer::new().layer(Script::new([step()]));
+            Ok(client.oneshot(Call::tool("mail")).await?)
+        };
+        assert_eq!(bookings(nested).await, 1, "{:?}", step());
+        let named = move || async move {
+            let error = step().err().ok_or("an answer")?;
+            Err(ClassifyLayer::new().name(error).into())
+        };
+        assert_eq!(bookings(named).await, 1, "{:?}", step());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_of_a_nested_stack_says_nothing_of_the_call_of_the_tool() {
+    for step in refused() {
+        let nested = move || async move {
+            let mail = Script::new((0..9).map(|_| step()));
+            let client = settings().build().unwrap().layer(mail);
+            let answer = client.oneshot(Call::resource("mail://1")).await?;
+            // A flagged result handed on as it is would be the tool's own word.
+            Err(format!("no mail: {}", answer.text()).into())
+        };
+        assert_eq!(bookings(nested).await, 1, "{:?}", step());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_nested_retry_without_a_border_says_nothing_of_the_call_of_the_tool_either() {
+    let nested = || async {
+        let mail = Script::new([Err(Failure::upstream("x").with_retryable(true).into())]);
+        let once = RetryLayer::builder().max_attempts(1).build().unwrap();
+        let failure = once.layer(mail).oneshot(Call::tool("mail")).await.err();
+        let failure = failure.ok_or("an answer")?;
+        assert_eq!(failure.retryable(), Some(true));
+        Err::<Answer, _>(failure.into())
+    };
+    assert_eq!(bookings(nested).await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_author_may_say_of_a_nested_failure_that_nothing_ran_yet() {
+    let nested = || async {
+        let client = ClassifyLayer::new().layer(Script::new([Err(Overloaded::new().into())]));
+        let answer = client.oneshot(Call::tool("mail")).await;
+        Ok(answer.map_err(Failure::before_running)?)
+    };
+    assert_eq!(bookings(nested).await, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_word_that_a_repeat_is_fine_does_not_bring_back_what_was_said_of_another_call() {
+    let nested = || async {
+        let refused = Failure::rate_limited(None).before_running();
+        let client = ClassifyLayer::new().layer(Script::new([Err(refused.into())]));
+        let answer = client.oneshot(Call::tool("mail")).await;
+        Ok(answer.map_err(|failure| failure.with_retryable(None))?)
+    };
+    assert_eq!(bookings(nested).await, 1);
+}
