@@ -5,7 +5,10 @@ use super::{
     places::{Place, of_hints, of_the_call},
     retry_after, status, vocabulary as known,
 };
-use crate::failure::{Class, Code, Delivery, Failure, MESSAGE_LIMIT, first};
+use crate::{
+    failure::{Class, Code, Delivery, Failure, MESSAGE_LIMIT, first},
+    text::is_blank,
+};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -133,10 +136,7 @@ impl Envelope {
                 self.read_code(value, place.is_the_call, lookup);
             }
             if self.message.is_none() && is_one_of(known::MESSAGE, key) {
-                self.message = value
-                    .as_str()
-                    .filter(|text| !text.trim().is_empty())
-                    .map(cut);
+                self.message = value.as_str().filter(|text| !is_blank(text)).map(cut);
             }
             if self.status.is_none() && is_one_of(known::STATUS, key) {
                 self.status = http_status(value);

@@ -4,6 +4,7 @@ use super::{envelope::Envelope, lookup::Lookup, rules::Rules, texts, vocabulary 
 use crate::{
     call::ToolResult,
     failure::{Class, Delivery, Failure, MESSAGE_LIMIT, META_KEY, SCAN_LIMIT, first},
+    text::is_blank,
 };
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
     let text = result
         .texts()
         .map(|text| first(text, MESSAGE_LIMIT).trim())
-        .find(|text| !text.is_empty());
+        .find(|text| !is_blank(text));
     let (class, delivery) = match envelope.class() {
         Some(named) => named,
         None => text

@@ -77,13 +77,11 @@ mod from_error;
 mod rpc_error;
 mod stderr;
 mod stopped;
-mod text;
 
 pub(crate) use self::{
     chain::Chain,
     class::{Repeats, is_same_word},
     stderr::stderr,
-    text::{MESSAGE_LIMIT, NAME_LIMIT, SCAN_LIMIT, escaped, first, is_hidden},
 };
 pub use self::{
     class::{Audience, Class},
@@ -94,6 +92,7 @@ pub use self::{
     rpc_error::RpcError,
     stopped::Stopped,
 };
+pub(crate) use crate::text::{MESSAGE_LIMIT, NAME_LIMIT, SCAN_LIMIT, escaped, first};
 
 /// The key under which `_meta` of a flagged result holds the envelope of a failure, where the
 /// structured content may not.

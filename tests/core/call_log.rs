@@ -5,6 +5,7 @@ mod events;
 mod line;
 mod record;
 mod redactor;
+mod secrets;
 mod sinks;
 mod tracing;
 
