@@ -1,4 +1,4 @@
-use super::json::Writer;
+use super::line::Line;
 use crate::{
     call::Method,
     failure::{Class, Code, Delivery, Failure, NAME_LIMIT, Stopped},
@@ -13,7 +13,6 @@ use tracing::Level;
 
 pub(super) const ERROR_LIMIT: usize = 4 * 1024;
 pub(super) const ARGUMENTS_LIMIT: usize = 4 * 1024;
-const CODE_LIMIT: usize = 64;
 const RETRIES_LIMIT: usize = 16;
 
 /// How a call ended, as its caller saw it.
@@ -204,7 +203,7 @@ impl Record<'_> {
     #[must_use]
     pub fn to_json(&self) -> String {
         let long = self.arguments.map_or(0, str::len) + self.error.map_or(0, str::len);
-        let mut line = Line(Writer::with_capacity(usize::MAX, 512 + long));
+        let mut line = Line::with_capacity(512 + long);
         line.0.begin('{');
         let ended = self.ended.to_rfc3339_opts(SecondsFormat::Millis, true);
         line.text("timestamp", &ended, NAME_LIMIT);
@@ -262,49 +261,5 @@ impl Record<'_> {
             line.0.end('}');
         }
         line.0.end(']');
-    }
-}
-
-/// The members of a line; those without a value are left out.
-struct Line(Writer);
-
-impl Line {
-    fn text(&mut self, key: &'static str, value: &str, limit: usize) {
-        self.0.known_key(key);
-        self.0.string_within(value, limit);
-    }
-
-    /// One of our own words.
-    fn word(&mut self, key: &'static str, word: &'static str) {
-        self.text(key, word, NAME_LIMIT);
-    }
-
-    fn maybe(&mut self, key: &'static str, value: Option<&str>) {
-        if let Some(value) = value {
-            self.text(key, value, NAME_LIMIT);
-        }
-    }
-
-    fn json(&mut self, key: &'static str, value: Option<&str>) {
-        if let Some(value) = value {
-            self.0.known_key(key);
-            self.0.literal(value);
-        }
-    }
-
-    fn flag(&mut self, key: &'static str, value: Option<bool>) {
-        self.json(key, value.map(|is_so| if is_so { "true" } else { "false" }));
-    }
-
-    fn number(&mut self, key: &'static str, number: impl itoa::Integer) {
-        self.json(key, Some(itoa::Buffer::new().format(number)));
-    }
-
-    fn code(&mut self, code: Option<&Code>) {
-        match code {
-            Some(Code::Text(text)) => self.text("code", text, CODE_LIMIT),
-            Some(Code::Number(number)) => self.number("code", *number),
-            None => {}
-        }
     }
 }

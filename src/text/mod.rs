@@ -8,6 +8,7 @@
 
 mod hidden;
 mod keys;
+mod names;
 mod scope;
 mod secrets;
 mod shapes;

@@ -84,11 +84,31 @@ impl Secrets {
 
 /// Where a value that begins there ends.
 fn end_of(text: &str, from: usize, value: &str, steps: &mut usize) -> Option<usize> {
+    // A sign that escapes others may stand for itself.
+    let end = compared(text, from, value, steps, literal);
+    end.or_else(|| compared(text, from, value, steps, encoded))
+}
+
+type Reading = fn(&str, char, bool) -> Option<usize>;
+
+fn compared(
+    text: &str,
+    from: usize,
+    value: &str,
+    steps: &mut usize,
+    read: Reading,
+) -> Option<usize> {
     let is_short = value.len() < SHORT;
     let mut at = from;
+    let mut before = '\0';
     for (seen, c) in value.chars().enumerate() {
         *steps = steps.checked_sub(1)?;
-        match written(text, at, c, value.len() >= LONG) {
+        // Any number of backslashes is one: JSON in JSON doubles them.
+        if c == '\\' && before == '\\' {
+            continue;
+        }
+        before = c;
+        match read(&text[at..], c, value.len() >= LONG) {
             Some(length) => at += length,
             None if seen >= BEGINNING => return is_cut(text, at).then_some(at),
             None => return None,
@@ -97,18 +117,31 @@ fn end_of(text: &str, from: usize, value: &str, steps: &mut usize) -> Option<usi
     (!is_short || (is_edge(text, from) && is_edge(text, at))).then_some(at)
 }
 
-/// How long a character is as it is written there, if it is there.
-fn written(text: &str, at: usize, c: char, ignores_case: bool) -> Option<usize> {
-    let rest = &text[at..];
+/// How long a character is as it is written there, if it is there: as it is, else escaped.
+fn literal(rest: &str, c: char, ignores_case: bool) -> Option<usize> {
+    itself(rest, c, ignores_case).or_else(|| escape_of(rest, c))
+}
+
+/// The same, escaped first.
+fn encoded(rest: &str, c: char, ignores_case: bool) -> Option<usize> {
+    escape_of(rest, c).or_else(|| itself(rest, c, ignores_case))
+}
+
+fn itself(rest: &str, c: char, ignores_case: bool) -> Option<usize> {
     let next = rest.chars().next()?;
-    if next == c || (ignores_case && next.eq_ignore_ascii_case(&c)) {
-        return Some(next.len_utf8());
+    if c == '\\' && next == '\\' {
+        return Some(rest.len() - rest.trim_start_matches('\\').len());
     }
-    match next {
-        '+' if c == ' ' => Some(1),
-        '%' => percent_encoded(rest.as_bytes(), c),
-        '\\' => backslashed(rest, c),
-        '&' => {
+    let is_same = next == c || (ignores_case && next.eq_ignore_ascii_case(&c));
+    is_same.then_some(next.len_utf8())
+}
+
+fn escape_of(rest: &str, c: char) -> Option<usize> {
+    match rest.as_bytes().first()? {
+        b'+' if c == ' ' => Some(1),
+        b'%' => percent_encoded(rest.as_bytes(), c),
+        b'\\' => backslashed(rest, c),
+        b'&' => {
             let entities: &[&str] = match c {
                 '&' => &["&amp;"],
                 '<' => &["&lt;"],

@@ -2,7 +2,9 @@
 
 mod arguments;
 mod events;
+mod invisible;
 mod line;
+mod quoted;
 mod record;
 mod redactor;
 mod secrets;
