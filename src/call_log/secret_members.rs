@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// How many values of one call are looked at, and how many bytes of their strings.
 const MOST_VALUES: usize = 16 * 1024;
-const MOST_BYTES: usize = 256 * 1024;
+const MOST_BYTES: usize = 64 * 1024;
 
 /// No parser makes deeper ones.
 const MAX_DEPTH: usize = 256;

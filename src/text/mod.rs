@@ -85,7 +85,7 @@ pub(crate) fn is_name_of_secret_number(name: &str) -> bool {
 /// Adds what is secret in a text by its shape.
 pub(crate) fn collect(text: &str, secrets: &mut Secrets) {
     shapes::each(first(text, SCAN_LIMIT), &mut |secret| {
-        collect_secret(secret, secrets)
+        collect_secret(secret, secrets);
     });
 }
 

@@ -1,7 +1,12 @@
 //! The values that were masked in the arguments of a call, found again in other texts.
 
 use super::{MASK, NAME_LIMIT, SCAN_LIMIT, first};
-use std::{borrow::Cow, cmp::Reverse, fmt};
+use std::{
+    borrow::Cow,
+    cmp::Reverse,
+    fmt,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 
 /// So many values of one call are kept. Where there are more, long texts are masked as a whole.
 const MOST: usize = 1024;
@@ -15,14 +20,15 @@ const LONG: usize = 8;
 /// A value that is cut at the end of a text is known by so many characters.
 const BEGINNING: usize = 6;
 
-/// How many comparisons one text may take. The rest of the text is masked then.
-const STEPS: usize = 1 << 20;
+/// How many comparisons all texts of a call may take. Then long texts are masked as a whole.
+const STEPS: usize = 1 << 21;
 
 /// Values that are not to be read anywhere else.
 #[derive(Default)]
 pub(crate) struct Secrets {
     values: Vec<Box<str>>,
     are_too_many: bool,
+    steps: AtomicUsize,
 }
 
 impl Secrets {
@@ -56,13 +62,17 @@ impl Secrets {
     /// The text without the values: as they are, escaped as in JSON, by Rust's `Debug` or as in
     /// HTML, or percent-encoded.
     pub(crate) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.are_too_many && text.len() > NAME_LIMIT {
+        let taken = self.steps.load(Relaxed);
+        // A name stays readable.
+        let is_name = text.len() <= NAME_LIMIT;
+        if !is_name && (self.are_too_many || taken >= STEPS) {
             return Cow::Borrowed(MASK);
         }
         let mut out = String::new();
         let mut copied = 0;
         let mut at = 0;
-        let mut steps = STEPS;
+        let most = if is_name { STEPS } else { STEPS - taken };
+        let mut steps = most;
         while let Some(c) = text[at..].chars().next() {
             let mut values = self.values.iter();
             let found = values.find_map(|value| end_of(text, at, value, &mut steps));
@@ -74,6 +84,7 @@ impl Secrets {
             out.push_str(MASK);
             (copied, at) = (end, end);
         }
+        self.steps.fetch_add(most - steps, Relaxed);
         if copied == 0 {
             return Cow::Borrowed(text);
         }

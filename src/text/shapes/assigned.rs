@@ -4,14 +4,22 @@ use super::{
     prose,
     value::{self, Form, Value},
 };
-use crate::text::keys::{self, Key};
+use crate::text::{
+    first,
+    keys::{self, Key},
+};
 use std::ops::Range;
+
+/// The name before a `:` or `=`.
+pub(super) struct Name {
+    range: Range<usize>,
+    is_quoted: bool,
+}
 
 /// A name and where its value is.
 pub(super) struct Assignment {
-    pub(super) key: Range<usize>,
+    pub(super) name: Name,
     pub(super) value: Value,
-    is_quoted: bool,
     /// `=`, or `:` and no space.
     is_tight: bool,
 }
@@ -29,30 +37,67 @@ const HEADERS: &[&str] = &[
     "x-authorization",
 ];
 
-impl Assignment {
-    /// By the sign between name and value.
-    pub(super) fn at(text: &str, at: usize) -> Option<Self> {
+impl Name {
+    /// Before the sign that stands there, unless that is part of a path: `a::b`.
+    pub(super) fn before(text: &str, at: usize) -> Option<Self> {
         let bytes = text.as_bytes();
         let is_path = bytes[at] == b':'
             && (bytes.get(at + 1) == Some(&b':') || (at > 0 && bytes[at - 1] == b':'));
-        let (key, is_quoted) = name_before(text, at).filter(|_| !is_path)?;
+        let (range, is_quoted) = name_before(text, at).filter(|_| !is_path)?;
+        Some(Self { range, is_quoted })
+    }
+
+    pub(super) fn as_str<'t>(&self, text: &'t str) -> &'t str {
+        &text[self.range.clone()]
+    }
+
+    /// Whether the value is worth reading.
+    pub(super) fn may_be_secret(&self, text: &str) -> bool {
+        let name = self.as_str(text);
+        self.kind(text) != Key::Harmless
+            || name.eq_ignore_ascii_case("key")
+            || name.ends_with(|c: char| c.is_ascii_digit())
+    }
+
+    /// What it says, with the word before it if that makes it a name: `API key: …`.
+    fn kind(&self, text: &str) -> Key {
+        let kind = keys::read(self.as_str(text));
+        if kind != Key::Harmless || self.is_quoted {
+            return kind;
+        }
+        let before = &text.as_bytes()[..self.range.start];
+        let Some(before) = before.strip_suffix(b" ") else {
+            return kind;
+        };
+        let word = before
+            .iter()
+            .rev()
+            .take(24)
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
+        keys::read_to_the_end(&text[self.range.start - 1 - word..self.range.end])
+    }
+}
+
+impl Assignment {
+    pub(super) fn of(text: &str, name: Name, at: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
         // `==`, `=>` and `:=` are one sign.
         let after = at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'=' | b'>')));
         let is_tight = bytes[at] == b'=' || !matches!(bytes.get(after), Some(b' ' | b'\t'));
         let value = value::at(text, after)?;
         Some(Self {
-            key,
+            name,
             value,
-            is_quoted,
             is_tight,
         })
     }
 
     /// The value, if the name says that it is secret and it reads like a value.
     pub(super) fn secret(&self, text: &str) -> Option<Range<usize>> {
-        let name = &text[self.key.clone()];
+        let name = self.name.as_str(text);
         let value = &text[self.value.range.clone()];
-        match self.kind(text) {
+        match self.name.kind(text) {
             Key::Harmless if name.eq_ignore_ascii_case("key") => {
                 let is_api_key =
                     self.is_in_query(text) && value.len() >= 16 && prose::is_random(value);
@@ -93,19 +138,16 @@ impl Assignment {
         }
         let is_prose = prose::is_word(value);
         if is_header {
-            let end = value::line_end(text, start);
-            let more = text[self.value.range.end..end].split_whitespace().next();
-            let has_more = more.is_some_and(|word| !prose::is_word(word));
             // `Authorization: Bearer x`, but not `authorization: permission denied`.
             let is_scheme = matches!(
                 value.to_ascii_lowercase().as_str(),
                 "bearer" | "basic" | "token" | "digest" | "negotiate" | "key"
             );
-            return if is_prose && !(is_scheme && has_more) {
-                None
-            } else {
-                Some(start..end)
-            };
+            let more = first(&text[self.value.range.end..], 128);
+            let mut more = more.split_whitespace();
+            let has_more = more.next().is_some_and(|word| !prose::is_word(word));
+            let is_one = !is_prose || (is_scheme && has_more);
+            return is_one.then(|| start..value::line_end(text, start));
         }
         if is_prose && !self.is_tight {
             return None;
@@ -127,7 +169,7 @@ impl Assignment {
                 _ => range.end,
             };
         }
-        let before = text[..self.key.start]
+        let before = text[..self.name.range.start]
             .trim_end_matches([' ', '\t', '-', '*', '>', '#', '"', '\'', '`']);
         if before.is_empty() || before.ends_with('\n') || before.ends_with("\\n") {
             let rest = &text[range.start..line];
@@ -139,28 +181,8 @@ impl Assignment {
         range.end
     }
 
-    /// The name, with the word before it if that makes it one: `API key: …`.
-    fn kind(&self, text: &str) -> Key {
-        let name = &text[self.key.clone()];
-        let kind = keys::read(name);
-        if kind != Key::Harmless || self.is_quoted {
-            return kind;
-        }
-        let before = &text.as_bytes()[..self.key.start];
-        let Some(before) = before.strip_suffix(b" ") else {
-            return kind;
-        };
-        let word = before
-            .iter()
-            .rev()
-            .take(24)
-            .take_while(|byte| byte.is_ascii_alphanumeric())
-            .count();
-        keys::read_to_the_end(&text[self.key.start - 1 - word..self.key.end])
-    }
-
     fn is_in_query(&self, text: &str) -> bool {
-        text[..self.key.start].ends_with(['?', '&', '#'])
+        text[..self.name.range.start].ends_with(['?', '&', '#'])
     }
 }
 

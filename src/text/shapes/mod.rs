@@ -16,6 +16,7 @@ mod value;
 
 use self::pairs::Pairs;
 pub(crate) use self::pairs::{is_name, is_value};
+use super::SCAN_LIMIT;
 use std::ops::Range;
 
 /// The places of the secrets in a text, in their order. A text without any costs no allocation.
@@ -25,6 +26,7 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
         bytes: text.as_bytes(),
         found: Vec::new(),
         pairs: Pairs::default(),
+        left: 4 * SCAN_LIMIT,
     };
     scan.run();
     scan.in_order()
@@ -64,15 +66,12 @@ fn percent_decoded(text: &str) -> String {
     while let Some((&byte, after)) = rest.split_first() {
         let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
         let hex = hex.filter(|_| byte == b'%');
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(decoded) => {
-                out.push(decoded);
-                rest = &after[2..];
-            }
-            None => {
-                out.push(byte);
-                rest = after;
-            }
+        if let Some(decoded) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            out.push(decoded);
+            rest = &after[2..];
+        } else {
+            out.push(byte);
+            rest = after;
         }
     }
     String::from_utf8_lossy(&out).into_owned()
@@ -83,6 +82,8 @@ struct Scan<'t> {
     bytes: &'t [u8],
     found: Vec<Range<usize>>,
     pairs: Pairs,
+    /// How much may still be read for pairs: their values overlap.
+    left: usize,
 }
 
 impl Scan<'_> {
@@ -123,10 +124,17 @@ impl Scan<'_> {
         if let Some(user) = url::user(self.text, at) {
             return Some(user);
         }
-        let assignment = assigned::Assignment::at(self.text, at)?;
-        let key = self.text.get(assignment.key.clone())?;
-        if let Some(paired) = self.pairs.see(self.text, key, &assignment) {
-            return Some(paired);
+        let name = assigned::Name::before(self.text, at)?;
+        let is_paired = is_name(name.as_str(self.text)) || is_value(name.as_str(self.text));
+        let is_paired = is_paired && self.left > 0;
+        if !is_paired && !name.may_be_secret(self.text) {
+            return None;
+        }
+        let assignment = assigned::Assignment::of(self.text, name, at)?;
+        if is_paired {
+            self.left = self.left.saturating_sub(assignment.value.range.len() + 8);
+            let pair = self.pairs.see(self.text, &assignment);
+            return pair.or_else(|| assignment.secret(self.text));
         }
         assignment.secret(self.text)
     }

@@ -36,12 +36,8 @@ pub(super) struct Pairs {
 
 impl Pairs {
     /// The value, once it is known that it is secret.
-    pub(super) fn see(
-        &mut self,
-        text: &str,
-        key: &str,
-        member: &Assignment,
-    ) -> Option<Range<usize>> {
+    pub(super) fn see(&mut self, text: &str, member: &Assignment) -> Option<Range<usize>> {
+        let key = member.name.as_str(text);
         let range = &member.value.range;
         if is_name(key) && keys::read(text.get(range.clone())?) != Key::Harmless {
             self.is_secret = true;

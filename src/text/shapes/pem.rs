@@ -1,3 +1,4 @@
+use crate::text::first;
 use std::ops::Range;
 
 const BEGIN: &str = "-----BEGIN ";
@@ -6,8 +7,8 @@ const BEGIN: &str = "-----BEGIN ";
 /// the block is cut.
 pub(super) fn block(text: &str, at: usize) -> Option<Range<usize>> {
     let label = text.get(at..)?.strip_prefix(BEGIN)?;
-    let label = &label[..label.find("-----")?];
-    if label.len() > 64 || label.contains("PUBLIC") {
+    let label = &label[..first(label, 80).find("-----")?];
+    if label.contains("PUBLIC") {
         return None;
     }
     let start = at + BEGIN.len() + label.len() + "-----".len();

@@ -155,8 +155,8 @@ const WORDS: &[&str] = &[
 pub(super) fn is_word(word: &str) -> bool {
     let word = word
         .trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '>' | '}' | '*' | ']'));
-    let lower = word.to_ascii_lowercase();
-    word.is_empty() || WORDS.contains(&lower.as_str()) || is_placeholder(word)
+    let is_listed = || WORDS.iter().any(|listed| listed.eq_ignore_ascii_case(word));
+    word.is_empty() || (word.len() <= 16 && is_listed()) || is_placeholder(word)
 }
 
 /// `<token>`, `${TOKEN}`, `$TOKEN`, `***`, `[masked]`.

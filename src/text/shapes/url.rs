@@ -1,11 +1,15 @@
+use crate::text::first;
 use std::ops::Range;
+
+/// Longer user information is none.
+const LONGEST: usize = 1024;
 
 /// User names of URLs that everybody uses.
 const NOBODY: &[&str] = &["git", "hg", "svn", "anonymous"];
 
 /// The user information of a URL whose scheme ends there.
 pub(super) fn user(text: &str, at: usize) -> Option<Range<usize>> {
-    let rest = text.get(at..)?.strip_prefix("://")?;
+    let rest = first(text.get(at..)?.strip_prefix("://")?, LONGEST);
     let start = at + "://".len();
     let rest = &rest[..rest.find(ends_url).unwrap_or(rest.len())];
     let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());

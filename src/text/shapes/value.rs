@@ -20,16 +20,11 @@ pub(super) enum Form {
 /// The value that begins there, after spaces.
 pub(super) fn at(text: &str, at: usize) -> Option<Value> {
     let bytes = text.as_bytes();
-    let mut start = at;
-    let skip = |from: usize, is_one: fn(&u8) -> bool| {
-        from + bytes[from..]
-            .iter()
-            .take(8)
-            .take_while(|byte| is_one(byte))
-            .count()
-    };
-    start = skip(start, |byte| matches!(byte, b' ' | b'\t'));
-    start = skip_wrapper(bytes, start);
+    let spaces = bytes[at..].iter().take(8);
+    let spaces = spaces
+        .take_while(|byte| matches!(byte, b' ' | b'\t'))
+        .count();
+    let start = skip_wrapper(bytes, at + spaces);
     let backslashes = bytes[start..]
         .iter()
         .take_while(|byte| **byte == b'\\')
@@ -84,7 +79,9 @@ fn quoted_end(bytes: &[u8], start: usize, quote: u8, depth: usize) -> usize {
     for (at, byte) in bytes.iter().enumerate().skip(start) {
         match *byte {
             b'\\' => run += 1,
-            byte if byte == quote && (run < depth || (run - depth) % (2 * (depth + 1)) == 0) => {
+            byte if byte == quote
+                && (run < depth || (run - depth).is_multiple_of(2 * (depth + 1))) =>
+            {
                 return at - run.min(depth);
             }
             _ => run = 0,
