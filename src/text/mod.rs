@@ -93,6 +93,7 @@ pub(crate) fn collect(text: &str, secrets: &mut Secrets) {
 pub(crate) fn collect_secret(secret: &str, secrets: &mut Secrets) {
     secrets.add(secret);
     shapes::each(first(secret, SCAN_LIMIT), &mut |part| secrets.add(part));
+    shapes::each_of_list(secret, &mut |part| secrets.add(part));
 }
 
 fn without_shapes(text: &str) -> Cow<'_, str> {

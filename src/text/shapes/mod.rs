@@ -52,12 +52,17 @@ pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) {
             see(password);
         }
     }
-    // Cookies, of which each may be quoted alone.
-    for (_, cookie) in text.split("; ").filter_map(|cookie| cookie.split_once('=')) {
-        if text.contains("; ") && prose::is_random(cookie) {
-            see(cookie);
-        }
-    }
+}
+
+/// The values of cookies, and of other lists like them, that others may quote alone.
+pub(super) fn each_of_list(secret: &str, see: &mut dyn FnMut(&str)) {
+    let members = secret
+        .split(';')
+        .filter_map(|member| member.split_once('='));
+    members
+        .map(|(_, value)| value.trim())
+        .filter(|value| prose::is_random(value))
+        .for_each(see);
 }
 
 fn percent_decoded(text: &str) -> String {

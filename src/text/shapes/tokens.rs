@@ -116,30 +116,18 @@ const EXACT: &[(&str, usize, IsPart)] = &[
 /// The token that begins there.
 pub(super) fn known(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = &text.as_bytes()[at..];
-    // Most words begin like none of them.
-    if !matches!(
-        rest[0],
-        b'g' | b'x'
-            | b'h'
-            | b'd'
-            | b's'
-            | b'r'
-            | b'w'
-            | b'p'
-            | b't'
-            | b'A'
-            | b'y'
-            | b'1'
-            | b'G'
-            | b'n'
-            | b'l'
-            | b'f'
-            | b'P'
-            | b'N'
-            | b'S'
-            | b'k'
-            | b'e'
-    ) {
+    // Words of prose go on in small letters to their end.
+    let letters = rest
+        .iter()
+        .take(16)
+        .take_while(|byte| byte.is_ascii_lowercase())
+        .count();
+    let next = rest.get(letters.max(1))?;
+    let may_be_one = match letters {
+        0 => next.is_ascii_uppercase() || matches!(next, b'.' | b'/' | b'-'),
+        _ => next.is_ascii_alphanumeric() || matches!(next, b'_' | b'-' | b'.'),
+    };
+    if !may_be_one {
         return None;
     }
     let issued = ISSUERS.iter().find_map(|(begin, least, is_part)| {

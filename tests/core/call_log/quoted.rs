@@ -84,6 +84,13 @@ async fn values_within_a_secret_count_one_by_one() {
 }
 
 #[tokio::test]
+async fn a_value_that_was_not_masked_stays_readable() {
+    let arguments = json!({"where": "genre=scifi1; year=y1965", "token": "CANARY-1"});
+    let line = line_of(arguments, "nothing of scifi1 in y1965").await;
+    assert_eq!(line["error"], "nothing of scifi1 in y1965");
+}
+
+#[tokio::test]
 async fn a_short_value_is_masked_only_as_a_word_of_its_own() {
     let text = "1 of 10 failed at 1:21, x1 and 1x";
     let line = line_of(json!({"pin": 1}), text).await;
