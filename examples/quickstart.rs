@@ -74,6 +74,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     )
     .await;
     show.call(
+        "A secret in the arguments: masked in the log, also where the error quotes it",
+        "get_author",
+        json!({"title": "https://emma:swordfish@books.example/Dune"}),
+    )
+    .await;
+    show.call(
         "Bad arguments, refused by the SDK",
         "get_author",
         json!({"title": 5}),
@@ -86,7 +92,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     )
     .await;
     show.call(
-        "An error that nobody foresaw: its text stays in the log",
+        "An error that nobody foresaw: its text stays in the log, without the password in it",
         "get_author_unchecked",
         json!({"title": "Nothing"}),
     )

@@ -66,6 +66,7 @@ pub mod reconnect;
 pub mod retry;
 #[cfg(any(feature = "rmcp", feature = "rmcp-client"))]
 pub mod rmcp;
+mod text;
 
 pub use self::{
     failure::{Class, Delivery, Failure},

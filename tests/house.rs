@@ -11,6 +11,7 @@ use std::{
 
 /// What each room may use of the crate.
 const DOORS: &[(&str, &[&str])] = &[
+    ("text", &[]),
     ("failure", &[]),
     ("call", &["failure"]),
     ("ledger", &["failure"]),
@@ -48,6 +49,9 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// The way out for text, which every room may use.
+const OPEN: &str = "text";
+
 #[test]
 fn no_room_has_a_door_that_is_not_on_the_plan() {
     for (room, files) in rooms() {
@@ -58,7 +62,7 @@ fn no_room_has_a_door_that_is_not_on_the_plan() {
         for file in files {
             for used in rooms_used_in(&fs::read_to_string(&file).unwrap()) {
                 assert!(
-                    used == room || doors.contains(&used.as_str()),
+                    used == room || used == OPEN || doors.contains(&used.as_str()),
                     "`{room}` may not use `{used}`: {}",
                     file.display()
                 );
@@ -101,6 +105,162 @@ fn nobody_in_the_house_speaks_as_the_author_of_a_tool() {
             assert_eq!(spoken, None, "{}", file.display());
         }
     }
+}
+
+/// What a field of an event or a span may be formatted from by `%`: text without secrets, on one
+/// line, and ids of ours.
+const SHOWN: &[&str] = &[
+    ".chain()",
+    "Chain(&",
+    "shown(",
+    "shown_name(",
+    "id",
+    "self.call_id",
+    "record.call_id()",
+    "format_args!(\"{} {}\", method.as_str(), shown(",
+];
+
+/// What a field may be without a sign: a number, a word of ours, or shown text.
+const PLAIN: &[&str] = &[
+    ".as_str()",
+    "shown",
+    "escaped(",
+    "millis",
+    "attempt",
+    "generation",
+    "record.arguments()",
+    "record.request_id()",
+    "record.trace_id()",
+    "record.is_error()",
+    "record.retries()",
+    "record.was_unflagged()",
+    "retry_after().map(millis)",
+    "text",
+    "named(",
+    "request_id.map(id)",
+    "Empty",
+    "execute_tool",
+];
+
+#[test]
+fn no_event_and_no_span_has_text_that_has_not_passed_the_way_out() {
+    let mut seen = 0;
+    for (_, files) in rooms() {
+        for file in files {
+            for fields in fields_of_events(&fs::read_to_string(&file).unwrap()) {
+                seen += 1;
+                let wrong = fields.iter().find(|field| !is_shown(field));
+                assert_eq!(wrong, None, "in {}", file.display());
+            }
+        }
+    }
+    assert!(seen > 10, "events and spans: {seen}");
+}
+
+#[test]
+fn a_raw_error_in_an_event_is_found() {
+    for raw in [
+        "%error",
+        "?error",
+        "error = %error",
+        "error = ?failure",
+        "line = %line",
+        "error = error.to_string()",
+        "name = tool.name",
+        "\"failed: {error}\"",
+        "\"failed: {}\"",
+    ] {
+        let code = format!("tracing::warn!(attempt = 1, {raw}, \"failed\");");
+        let fields = fields_of_events(&code);
+        assert!(
+            fields[0].iter().any(|field| !is_shown(field)),
+            "{raw}: {fields:?}"
+        );
+    }
+    let fine = "tracing::warn!(error = %failure.chain(), class = class.as_str(), \"it failed\");";
+    assert!(
+        fields_of_events(fine)[0]
+            .iter()
+            .all(|field| is_shown(field))
+    );
+}
+
+fn is_shown(field: &str) -> bool {
+    // Constants of ours have names in capitals.
+    let has_argument = field
+        .match_indices('{')
+        .any(|(at, _)| !field[at + 1..].starts_with(|c: char| c.is_ascii_uppercase()));
+    if field.starts_with('"') && !field.contains("\" = ") {
+        return !has_argument;
+    }
+    let Some((_, value)) = field.split_once(" = ") else {
+        // `target: …`, a level, or the name of a field alone.
+        return field.starts_with("target: ") || field.starts_with("Level::");
+    };
+    match value.strip_prefix('%') {
+        Some(formatted) => SHOWN.iter().any(|shown| {
+            formatted == *shown
+                || (shown.contains(['(', '.']) && shown.len() > 2 && formatted.contains(shown))
+        }),
+        None => {
+            let is_number = value.chars().all(|c| c.is_ascii_digit());
+            is_number
+                || (!value.starts_with('?')
+                    && PLAIN.iter().any(|plain| match *plain {
+                        "text" => value == "text",
+                        plain => value.contains(plain),
+                    }))
+        }
+    }
+}
+
+/// The fields of each macro of `tracing` that writes something.
+fn fields_of_events(text: &str) -> Vec<Vec<String>> {
+    const MACROS: &[&str] = &[
+        "trace!",
+        "debug!",
+        "info!",
+        "warn!",
+        "error!",
+        "event!",
+        "info_span!",
+    ];
+    let begins = text.match_indices("tracing::").filter_map(|(at, path)| {
+        let after = &text[at + path.len()..];
+        let name = MACROS.iter().find(|name| after.starts_with(**name))?;
+        Some(at + path.len() + name.len() + 1)
+    });
+    begins.map(|at| split(&text[at..])).collect()
+}
+
+/// The arguments up to the bracket that closes, without comments.
+fn split(text: &str) -> Vec<String> {
+    let lines = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let text: String = lines.flat_map(|line| [line.trim(), " "]).collect();
+    let (mut depth, mut is_quoted) = (0_i32, false);
+    let mut fields = vec![String::new()];
+    for c in text.chars() {
+        match c {
+            '"' => is_quoted = !is_quoted,
+            '(' | '[' | '{' if !is_quoted => depth += 1,
+            ')' | ']' | '}' if !is_quoted => depth -= 1,
+            ',' if !is_quoted && depth == 0 => {
+                fields.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if depth < 0 {
+            break;
+        }
+        if let Some(field) = fields.last_mut() {
+            field.push(c);
+        }
+    }
+    let fields = fields.into_iter().map(|field| field.trim().to_owned());
+    fields.filter(|field| !field.is_empty()).collect()
 }
 
 /// The rooms with their files; `lib.rs` is the front door.

@@ -1,3 +1,4 @@
+use crate::text::is_blank;
 use serde_json::{Map, Value};
 use std::iter;
 
@@ -40,9 +41,10 @@ pub trait ToolResult: Sized + Send + Sync + 'static {
         None
     }
 
-    /// Whether there is nothing in it that a model could read.
+    /// Whether there is nothing in it that a model could read: no structured content, and no text
+    /// with a visible character.
     fn is_empty(&self) -> bool {
-        self.structured().is_none() && self.texts().all(|text| text.trim().is_empty())
+        self.structured().is_none() && self.texts().all(is_blank)
     }
 
     /// Sets the flag, and leaves everything else as it is.

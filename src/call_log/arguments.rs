@@ -1,20 +1,19 @@
-use super::{
-    json::Writer,
-    layer::{MASK, Redact},
+use super::{json::Writer, secret_members};
+use crate::{
+    call::Arguments,
+    text::{self, MASK, Secrets},
 };
-use crate::call::Arguments;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// How the arguments of a call are logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArgumentLogging {
-    /// As they are, but with secrets masked: values under a key whose name speaks of one
-    /// (`password`, `API-Key`, `github_token`, …), at any depth, and strings that begin like an
-    /// `Authorization` header. A secret under another name is not seen.
+    /// As they are, but with secrets masked, as the [module page](super#secrets) says: values under
+    /// a key that names one, at any depth, and what has the shape of one in any string.
     #[default]
     Masked,
-    /// As they are. Whoever reads the log reads the secrets of who called.
+    /// As they are. Everybody who reads the log reads the secrets of the caller.
     Raw,
     /// Only their shape: keys, types, and the lengths of strings and arrays.
     Shape,
@@ -25,48 +24,21 @@ pub enum ArgumentLogging {
 /// Deeper values are cut: common parsers refuse a line that is deeper than 128.
 const MAX_DEPTH: usize = 120;
 
-/// What a key that holds a secret contains, without case and punctuation.
-const SECRET_PARTS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "apikey",
-    "accesskey",
-    "privatekey",
-    "signingkey",
-    "encryptionkey",
-    "authorization",
-    "credential",
-    "cookie",
-    "bearer",
-];
-
-/// And what it may be as a whole.
-const SECRET_WORDS: &[&str] = &[
-    "auth",
-    "pwd",
-    "pass",
-    "pin",
-    "otp",
-    "jwt",
-    "session",
-    "signature",
-];
-
 impl ArgumentLogging {
+    /// The values that are to be masked wherever else they are quoted.
+    pub(super) fn secrets(self, arguments: Arguments<'_>) -> Secrets {
+        match self {
+            // They stand on the line anyway.
+            Self::Raw => Secrets::default(),
+            Self::Masked | Self::Shape | Self::Off => secret_members::collect(arguments),
+        }
+    }
+
     /// The arguments as JSON of about `limit` bytes at most.
-    pub(super) fn render(
-        self,
-        arguments: Arguments<'_>,
-        redact: &Redact,
-        limit: usize,
-    ) -> Option<String> {
+    pub(super) fn render(self, arguments: Arguments<'_>, limit: usize) -> Option<String> {
         let mut render = Render {
-            out: Writer::new(limit),
+            out: Writer::with_capacity(limit, 256),
             logging: self,
-            redact,
         };
         match (self, arguments) {
             (Self::Off, _) => return None,
@@ -77,25 +49,41 @@ impl ArgumentLogging {
     }
 }
 
-struct Render<'a> {
+struct Render {
     out: Writer,
     logging: ArgumentLogging,
-    redact: &'a Redact,
 }
 
-impl Render<'_> {
+impl Render {
     fn value(&mut self, value: &Value, depth: usize) {
-        use ArgumentLogging::{Masked, Shape};
+        use ArgumentLogging::{Raw, Shape};
         match (value, self.logging) {
             (Value::Object(object), _) => self.object(object, depth),
             (Value::Array(items), Shape) => self.out.string(&format!("array({})", items.len())),
             (Value::Array(items), _) => self.array(items, depth),
             (Value::String(text), Shape) => self.out.string(&format!("string({})", text.len())),
-            (Value::String(text), Masked) if is_authorization(text) => self.out.string(MASK),
-            (Value::String(text), _) => self.out.string(&self.redact.text(text)),
+            (Value::String(text), Raw) => self.out.string(&text::hooked(text)),
+            (Value::String(text), _) => self.out.string(&text::redacted(text)),
             (Value::Number(_), Shape) => self.out.string("number"),
+            (Value::Number(number), _) => self.number(number),
             (Value::Bool(_), Shape) => self.out.string("bool"),
-            (other, _) => self.out.literal(&other.to_string()),
+            (Value::Bool(true), _) => self.out.literal("true"),
+            (Value::Bool(false), _) => self.out.literal("false"),
+            (Value::Null, _) => self.out.literal("null"),
+        }
+    }
+
+    fn number(&mut self, number: &Number) {
+        let mut buffer = itoa::Buffer::new();
+        let text: &str = match (number.as_u64(), number.as_i64()) {
+            (Some(number), _) => buffer.format(number),
+            (None, Some(number)) if number < 0 => buffer.format(number),
+            _ => &number.to_string(),
+        };
+        if self.logging == ArgumentLogging::Masked && text::is_secret_number(text) {
+            self.out.string(MASK);
+        } else {
+            self.out.literal(text);
         }
     }
 
@@ -106,8 +94,11 @@ impl Render<'_> {
                 self.out.cut_object();
                 break;
             }
-            self.out.key(key);
-            if self.logging == ArgumentLogging::Masked && is_secret(key, value) {
+            match self.logging {
+                ArgumentLogging::Raw => self.out.key(&text::hooked(key)),
+                _ => self.out.key(&text::redacted(key)),
+            }
+            if self.masks() && secret_members::is_secret(object, key, value) {
                 self.out.string(MASK);
             } else {
                 self.value(value, depth + 1);
@@ -118,39 +109,22 @@ impl Render<'_> {
 
     fn array(&mut self, items: &[Value], depth: usize) {
         self.out.begin('[');
-        for item in items {
+        for (at, item) in items.iter().enumerate() {
             if depth == MAX_DEPTH || !self.out.has_room() {
                 self.out.cut_array();
                 break;
             }
             self.out.item();
-            self.value(item, depth + 1);
+            if self.masks() && secret_members::is_secret_item(items, at) {
+                self.out.string(MASK);
+            } else {
+                self.value(item, depth + 1);
+            }
         }
         self.out.end(']');
     }
-}
 
-fn is_secret(key: &str, value: &Value) -> bool {
-    let letters: String = key
-        .chars()
-        .filter(|c| c.is_alphanumeric())
-        .take(256)
-        .flat_map(char::to_lowercase)
-        .collect();
-    // A count of tokens is none, nor is a flag.
-    let is_harmless = match value {
-        Value::Null | Value::Bool(_) => true,
-        Value::Number(_) => letters.ends_with("tokens"),
-        _ => false,
-    };
-    !is_harmless
-        && (SECRET_PARTS.iter().any(|part| letters.contains(part))
-            || SECRET_WORDS.contains(&letters.as_str()))
-}
-
-fn is_authorization(text: &str) -> bool {
-    ["bearer ", "basic "].iter().any(|scheme| {
-        text.get(..scheme.len())
-            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-    })
+    fn masks(&self) -> bool {
+        self.logging == ArgumentLogging::Masked
+    }
 }

@@ -6,8 +6,9 @@ use super::{
 };
 use crate::{
     call::{Method, ToolCall, ToolResult},
-    failure::{Class, Failure, NAME_LIMIT, SCAN_LIMIT, first},
+    failure::{Class, Code, Failure, NAME_LIMIT, first},
     ledger::{CallId, Ledger, Retried},
+    text::{self, MASK, Redaction},
 };
 use chrono::Utc;
 use serde_json::{Map, Value};
@@ -28,6 +29,8 @@ pub(super) struct Entry {
 
 struct Open {
     config: Arc<Config>,
+    // In force while anything of this call is written.
+    redaction: Option<Arc<Redaction>>,
     call_id: CallId,
     begun: Instant,
     method: Method,
@@ -64,22 +67,31 @@ impl<'a> Ending<'a> {
 impl Entry {
     /// Keeps of a call what its line will need; never more than the line will hold.
     pub(super) fn open(call: &impl ToolCall, call_id: CallId, config: Arc<Config>) -> Self {
-        let arguments = call.arguments().and_then(|arguments| {
-            let (logging, redact) = (config.arguments, &config.redact);
-            logging.render(arguments, redact, ARGUMENTS_LIMIT)
-        });
-        let open = Open {
+        let begun = Instant::now();
+        let logging = config.arguments;
+        let secrets = call.arguments().map(|arguments| logging.secrets(arguments));
+        let hook = config.redact.as_ref().map(Arc::clone);
+        let redaction = Redaction::new(secrets.unwrap_or_default(), hook);
+        let open = text::within(redaction.as_ref(), || Open {
             call_id,
-            begun: Instant::now(),
+            begun,
             method: call.method(),
-            name: cut(&config.redact.text(call.name())),
-            arguments,
+            name: cut(call.name()),
+            arguments: call
+                .arguments()
+                .and_then(|arguments| logging.render(arguments, ARGUMENTS_LIMIT)),
             request_id: call.request_id().map(|id| request_id(&id)),
             session_id: call.session_id().map(cut),
             trace_id: call.meta().and_then(trace_id).map(str::to_owned),
+            redaction: redaction.as_ref().map(Arc::clone),
             config,
-        };
+        });
         Self { open: Some(open) }
+    }
+
+    /// What is not to be read in anything that is written of this call.
+    pub(super) fn redaction(&self) -> Option<&Arc<Redaction>> {
+        self.open.as_ref()?.redaction.as_ref()
     }
 
     /// A span for the call, with what the line has too.
@@ -119,7 +131,8 @@ impl Open {
 
     fn close(&self, ledger: Option<Ledger>, ending: Ending<'_>) {
         // A log never fails the call; and this may be running in a drop.
-        let written = catch_unwind(AssertUnwindSafe(|| self.write(ledger, ending)));
+        let write = AssertUnwindSafe(|| self.write(ledger, ending));
+        let written = text::within(self.redaction.as_ref(), || catch_unwind(write));
         if written.is_err() {
             tracing::warn!(call_id = %self.call_id, "the sink of the call log panicked");
         }
@@ -154,16 +167,12 @@ impl Open {
         // Where no layer noted its attempts here, a failure still carries them.
         let attempts = attempts.max(failure.map_or(1, Failure::attempts));
         let error = match (failure, ending) {
-            (Some(failure), _) => Some(failure.chain().to_string()),
-            (None, Ending::Answered { text, .. }) => text.map(str::to_owned),
+            (Some(failure), _) => Some(failure.redacted_chain().into()),
+            (None, Ending::Answered { text, .. }) => text.map(text::redacted),
             (None, _) => None,
         };
-        let redact = &self.config.redact;
-        let error = error
-            .as_ref()
-            .map(|error| redact.text(first(error, SCAN_LIMIT)));
         for retried in &mut retries {
-            retried.code = retried.code.as_ref().map(|code| redact.code(code));
+            retried.code = retried.code.as_ref().map(redacted_code);
         }
         let record = Record {
             ended: now(),
@@ -177,9 +186,7 @@ impl Open {
             latency,
             waited: waited(&retries).min(latency),
             failure,
-            code: failure
-                .and_then(Failure::code)
-                .map(|code| redact.code(code)),
+            code: failure.and_then(Failure::code).map(redacted_code),
             retries: &retries,
             was_unflagged,
             error: error.as_deref(),
@@ -230,13 +237,21 @@ fn request_id(id: &Value) -> String {
         other => &other.to_string(),
     };
     let mut json = Writer::new(NAME_LIMIT);
-    json.string(text);
+    json.string(&text::redacted(text));
     json.finish()
+}
+
+fn redacted_code(code: &Code) -> Code {
+    match code {
+        Code::Text(text) => text::redacted(text).into_owned().into(),
+        Code::Number(number) if text::is_secret_number(&number.to_string()) => MASK.into(),
+        Code::Number(number) => Code::Number(*number),
+    }
 }
 
 fn cut(text: &str) -> String {
     // A little more than is written, so that the writer sees that there is more.
-    first(text, NAME_LIMIT + 4).to_owned()
+    first(&text::redacted(text), NAME_LIMIT + 4).to_owned()
 }
 
 #[expect(

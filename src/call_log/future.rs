@@ -6,12 +6,14 @@ use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
     ledger::{self, Ledger},
+    text,
 };
 use pin_project::{pin_project, pinned_drop};
 use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     thread,
 };
@@ -20,8 +22,9 @@ use tracing::Span;
 /// Response future of [`CallLog`](super::CallLog).
 #[pin_project(PinnedDrop)]
 pub struct ResponseFuture<F> {
+    // Gone while the future is dropped.
     #[pin]
-    answer: F,
+    answer: Option<F>,
     // Taken when the line is written; none where the log is off. Boxed: it is large, and a future
     // is moved about until it is polled.
     open: Option<Box<Open>>,
@@ -36,7 +39,10 @@ struct Open {
 
 impl<F> ResponseFuture<F> {
     pub(super) fn silent(answer: F) -> Self {
-        Self { answer, open: None }
+        Self {
+            answer: Some(answer),
+            open: None,
+        }
     }
 
     pub(super) fn logged(answer: F, entry: Entry, span: Span, ledger: Ledger) -> Self {
@@ -46,7 +52,7 @@ impl<F> ResponseFuture<F> {
             ledger: Some(Box::new(ledger)),
         };
         Self {
-            answer,
+            answer: Some(answer),
             open: Some(Box::new(open)),
         }
     }
@@ -63,11 +69,14 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
+        let Some(answer) = this.answer.as_pin_mut() else {
+            return Poll::Pending;
+        };
         let Some(open) = this.open.as_mut() else {
-            return this.answer.poll(cx).map_err(Failure::from_any);
+            return answer.poll(cx).map_err(Failure::from_any);
         };
         // The panic goes on its way; only its line is written first.
-        match open.poll(|| this.answer.poll(cx).map_err(Failure::from_any)) {
+        match open.poll(|| answer.poll(cx).map_err(Failure::from_any)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(outcome)) => {
                 span::close(&open.span, outcome.as_ref());
@@ -91,7 +100,8 @@ where
 impl Open {
     fn poll<T>(&mut self, poll: impl FnOnce() -> T) -> thread::Result<T> {
         let _entered = self.span.enter();
-        let poll = || catch_unwind(AssertUnwindSafe(poll));
+        let redaction = self.entry.redaction();
+        let poll = || text::within(redaction, || catch_unwind(AssertUnwindSafe(poll)));
         let Some(ledger) = self.ledger.take() else {
             return poll();
         };
@@ -104,10 +114,12 @@ impl Open {
 #[pinned_drop]
 impl<F> PinnedDrop for ResponseFuture<F> {
     fn drop(self: Pin<&mut Self>) {
-        let open = self.project().open;
+        let mut this = self.project();
+        let open = this.open;
         let Some(still_open) = open else {
             return;
         };
+        let redaction = still_open.entry.redaction().map(Arc::clone);
         match ledger::dropped_for() {
             Some(failure) => {
                 span::fail(&still_open.span, &failure);
@@ -115,6 +127,8 @@ impl<F> PinnedDrop for ResponseFuture<F> {
             }
             None => close(open, Ending::Dropped),
         }
+        // What the layers report of its end is of this call too.
+        text::within(redaction.as_ref(), || this.answer.set(None));
     }
 }
 

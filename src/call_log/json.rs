@@ -1,4 +1,4 @@
-use crate::failure::is_hidden;
+use crate::text::is_hidden;
 use std::fmt::Write as _;
 
 /// Writes JSON that is valid wherever it has to be cut.
@@ -16,9 +16,12 @@ const CUT: &str = "…";
 
 impl Writer {
     pub(super) fn new(limit: usize) -> Self {
+        Self::with_capacity(limit, 512)
+    }
+
+    pub(super) fn with_capacity(limit: usize, capacity: usize) -> Self {
         Self {
-            // A usual line fits, and few arguments are longer.
-            out: String::with_capacity(512.min(limit)),
+            out: String::with_capacity(capacity.min(limit)),
             limit,
             follows_another: false,
         }
@@ -54,6 +57,14 @@ impl Writer {
         self.item();
         self.string(key);
         self.out.push(':');
+    }
+
+    /// A key of ours, which needs no escaping.
+    pub(super) fn known_key(&mut self, key: &'static str) {
+        self.item();
+        self.out.push('"');
+        self.out.push_str(key);
+        self.out.push_str("\":");
     }
 
     /// JSON that needs no escaping, whole or not at all: half a number is another number.
@@ -101,34 +112,57 @@ impl Writer {
 /// Beside what JSON wants escaped, all control characters are, and whatever else would show a
 /// reader something that is not there.
 fn escape(out: &mut String, text: &str, room: usize) {
-    if text.len() <= room && text.bytes().all(is_plain) {
-        out.push_str(text);
-        return;
-    }
     let end = out.len().saturating_add(room);
     // How far it may go and still have room for the mark.
+    let last = end.saturating_sub(CUT.len());
     let mut safe = out.len();
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if is_hidden(c) => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
+    let mut rest = text;
+    let mut before = '\0';
+    while !rest.is_empty() {
+        let plain = rest.bytes().take_while(|byte| is_plain(*byte)).count();
+        let begin = out.len();
+        let (run, after) = rest.split_at(plain.min(end - begin + 1));
+        out.push_str(run);
+        rest = after;
+        if !run.is_empty() {
+            before = ' ';
+            // A cut within plain characters cuts none of them.
+            safe = safe.max(out.len().min(last));
+        }
+        if out.len() <= end
+            && let Some(c) = rest.chars().next()
+            && !u8::try_from(c).is_ok_and(is_plain)
+        {
+            push_escaped(out, before, c);
+            rest = &rest[c.len_utf8()..];
+            before = c;
+            if out.len() <= last {
+                safe = out.len();
             }
-            c => out.push(c),
         }
         if out.len() > end {
             out.truncate(safe);
             out.push_str(CUT);
             return;
         }
-        if out.len() + CUT.len() <= end {
-            safe = out.len();
+    }
+}
+
+fn push_escaped(out: &mut String, before: char, c: char) {
+    match c {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        c if is_hidden(before, c) => {
+            // JSON has four digits: two escapes stand for a character that needs more.
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
         }
+        c => out.push(c),
     }
 }
 

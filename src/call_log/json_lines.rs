@@ -1,17 +1,17 @@
-use super::{Record, Sink};
-use crate::failure::stderr;
+use super::{Record, Sink, progress::Progress};
+use crate::failure::{Chain, stderr};
 use std::{
     fmt,
     io::Write,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Condvar, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        Arc, Mutex, OnceLock, PoisonError,
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread,
     time::Duration,
 };
+use tokio::runtime::Handle;
 
 /// How many lines may wait for the writer. At the limit of a line that is 16 MiB.
 const CAPACITY: usize = 1024;
@@ -21,53 +21,42 @@ const LAST_FLUSH: Duration = Duration::from_secs(1);
 
 /// Writes each record as one line of JSON, in one `write`, on a thread of its own.
 ///
-/// A call never waits for the writer: up to 1024 lines wait for it instead, and what comes on top
-/// is lost and [counted](Self::lost), as is a line that the writer fails to take. The thread ends
-/// with the last clone, which waits up to a second for the lines that are left. A process that
-/// ends otherwise calls [`flush`](Sink::flush) first.
+/// The thread starts with the first line. A call never waits for the writer: up to 1024 lines are
+/// queued, and each line beyond that is lost and [counted](Self::lost), as is a line that the
+/// writer fails to take.
+///
+/// The thread writes what is queued and ends when the last clone is dropped. Outside of a tokio
+/// runtime that drop waits up to a second for the thread. Inside of one, as in an async `main`, it
+/// does not wait: call [`flush`](Sink::flush) before the process ends, or the last lines may be
+/// missing. [`Resilient::run`](crate::rmcp::Resilient::run) does.
 #[derive(Clone)]
 pub struct JsonLines {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    // Gone while dropping, and where there is no thread.
-    lines: Option<SyncSender<String>>,
+    // Taken by the thread.
+    writer: Mutex<Option<Box<dyn Write + Send>>>,
+    // None where there is no thread.
+    lines: OnceLock<Option<SyncSender<String>>>,
     progress: Arc<Progress>,
-}
-
-/// What went in and what came out.
-#[derive(Default)]
-struct Progress {
-    lost: AtomicU64,
-    // Lines taken and not yet dealt with.
-    pending: Mutex<u64>,
-    less: Condvar,
 }
 
 impl JsonLines {
     /// Writes to any writer. If no thread can be started for it, every line is lost and counted.
     #[must_use]
     pub fn new(writer: impl Write + Send + 'static) -> Self {
-        let (lines, waiting) = sync_channel(CAPACITY);
-        let progress = Arc::new(Progress::default());
-        let seen = Arc::clone(&progress);
-        let thread = thread::Builder::new()
-            .name("mcp-call-log".to_owned())
-            .spawn(move || write_all(writer, &waiting, &seen));
-        if let Err(error) = &thread {
-            tracing::warn!(%error, "the call log has no thread to write on, and is lost");
-        }
         Self {
             shared: Arc::new(Shared {
-                lines: thread.is_ok().then_some(lines),
-                progress,
+                writer: Mutex::new(Some(Box::new(writer))),
+                lines: OnceLock::new(),
+                progress: Arc::default(),
             }),
         }
     }
 
     /// Writes to stderr, by a handle of its own: where nobody reads stderr, only this log has to
-    /// wait, and not whoever wants to print something.
+    /// wait, and nothing else that prints there.
     #[must_use]
     pub fn stderr() -> Self {
         Self::new(stderr())
@@ -76,7 +65,7 @@ impl JsonLines {
     /// How many lines were lost so far: the writer was behind by more than it may be, or failed.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.shared.progress.lost.load(Relaxed)
+        self.shared.progress.lost()
     }
 }
 
@@ -86,8 +75,11 @@ impl Sink for JsonLines {
         line.push('\n');
         let progress = &self.shared.progress;
         progress.add();
-        let lines = self.shared.lines.as_ref();
-        if lines.is_none_or(|lines| lines.try_send(line).is_err()) {
+        let lines = self.shared.lines.get_or_init(|| self.shared.start());
+        if lines
+            .as_ref()
+            .is_none_or(|lines| lines.try_send(line).is_err())
+        {
             progress.done(false);
         }
     }
@@ -97,32 +89,35 @@ impl Sink for JsonLines {
     }
 }
 
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.lines = None;
-        self.progress.wait(LAST_FLUSH);
+impl Shared {
+    fn start(&self) -> Option<SyncSender<String>> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let writer = writer.take()?;
+        let (lines, waiting) = sync_channel(CAPACITY);
+        let progress = Arc::clone(&self.progress);
+        let thread = thread::Builder::new()
+            .name("mcp-call-log".to_owned())
+            .spawn(move || write_all(writer, &waiting, &progress));
+        match thread {
+            Ok(_) => Some(lines),
+            Err(error) => {
+                tracing::warn!(
+                    error = %Chain(&error),
+                    "the call log has no thread to write on, and is lost"
+                );
+                None
+            }
+        }
     }
 }
 
-impl Progress {
-    fn add(&self) {
-        *self.pending.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-    }
-
-    fn done(&self, was_written: bool) {
-        if !was_written {
-            self.lost.fetch_add(1, Relaxed);
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let is_started = self.lines.take().is_some();
+        // A thread of a runtime has other tasks to run.
+        if is_started && Handle::try_current().is_err() {
+            self.progress.wait(LAST_FLUSH);
         }
-        *self.pending.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        self.less.notify_all();
-    }
-
-    fn wait(&self, at_most: Duration) {
-        let pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whether it came to an end in time is all the same: nobody waits longer.
-        let _ = self
-            .less
-            .wait_timeout_while(pending, at_most, |pending| *pending > 0);
     }
 }
 
@@ -136,7 +131,7 @@ fn write_all(mut writer: impl Write, lines: &Receiver<String>, progress: &Progre
         }));
         progress.done(matches!(written, Ok(Ok(()))));
         // Told here, and not where a line is lost: that is the task of a call.
-        if !is_told && progress.lost.load(Relaxed) > 0 {
+        if !is_told && progress.lost() > 0 {
             is_told = true;
             tracing::warn!("the call log loses lines: its writer is too slow, or fails");
         }

@@ -1,11 +1,6 @@
 use super::{ArgumentLogging, CallLog, Sink};
-use crate::failure::{Code, SCAN_LIMIT, first};
-use std::{
-    borrow::Cow,
-    fmt,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-};
+use crate::text::Hook;
+use std::{borrow::Cow, fmt, sync::Arc};
 use tower::Layer;
 
 /// Wraps services in [`CallLog`].
@@ -21,7 +16,8 @@ pub struct CallLogLayer {
 pub(super) struct Config {
     pub(super) sink: Arc<dyn Sink>,
     pub(super) arguments: ArgumentLogging,
-    pub(super) redact: Redact,
+    /// The user's own masking.
+    pub(super) redact: Option<Arc<Hook>>,
 }
 
 impl CallLogLayer {
@@ -32,7 +28,7 @@ impl CallLogLayer {
             config: Some(Arc::new(Config {
                 sink: Arc::new(sink),
                 arguments: ArgumentLogging::default(),
-                redact: Redact(None),
+                redact: None,
             })),
         }
     }
@@ -52,11 +48,12 @@ impl CallLogLayer {
         self
     }
 
-    /// Passes what came from outside through a function before it is logged: every string in the
-    /// arguments (not their keys), the tool's name, the URI or the prompt's name, a server's code,
-    /// and the text of an error. The tool and the caller get the original.
+    /// Passes every text from outside through a function before it is written, after secrets were
+    /// masked in it: keys and strings of the arguments, the name of the tool or prompt, the URI, a
+    /// server's code, an error, the ids of request and session. The events of all layers go
+    /// through it too, while the call is polled. The tool and the caller get the original.
     ///
-    /// Of a longer text the function gets the first 16 KiB, which is more than is logged. Where it
+    /// The function gets at most the first 16 KiB of a text, which is more than is logged. If it
     /// panics, the line says `[masked]`.
     #[must_use]
     pub fn redact(
@@ -64,7 +61,7 @@ impl CallLogLayer {
         redact: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,
     ) -> Self {
         if let Some(config) = &mut self.config {
-            Arc::make_mut(config).redact = Redact(Some(Arc::new(redact)));
+            Arc::make_mut(config).redact = Some(Arc::new(redact));
         }
         self
     }
@@ -91,34 +88,7 @@ impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("arguments", &self.arguments)
-            .field("redacts", &self.redact.0.is_some())
+            .field("redacts", &self.redact.is_some())
             .finish_non_exhaustive()
-    }
-}
-
-/// Stands for what is not to be read.
-pub(super) const MASK: &str = "[masked]";
-
-/// The user's own masking.
-#[derive(Clone)]
-pub(super) struct Redact(Option<Arc<RedactText>>);
-
-type RedactText = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
-
-impl Redact {
-    pub(super) fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let Some(redact) = &self.0 else {
-            return Cow::Borrowed(text);
-        };
-        // Far more than is logged, so that no secret is cut before it is seen.
-        let text = first(text, SCAN_LIMIT);
-        catch_unwind(AssertUnwindSafe(|| redact(text))).unwrap_or(Cow::Borrowed(MASK))
-    }
-
-    pub(super) fn code(&self, code: &Code) -> Code {
-        match code {
-            Code::Text(text) => self.text(text).into_owned().into(),
-            Code::Number(number) => Code::Number(*number),
-        }
     }
 }

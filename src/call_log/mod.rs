@@ -45,6 +45,27 @@
 //! | `call_id` | this call; the id that a model reads of a crash |
 //! | `request_id`, `session_id`, `trace_id` | JSON-RPC's, MCP's, and that of a W3C `traceparent` in `_meta` |
 //!
+//! # Secrets
+//!
+//! Every text from outside that is written (arguments, names, codes, errors, ids; on the line, in
+//! events and in attributes of spans) passes one function. It puts `[masked]` in the place of
+//!
+//! - **values under the name of a secret**, at any depth: `password`, `API-Key`, `githubToken`,
+//!   `connection_string`, …; also `{"name": "X-Api-Key", "value": …}` and `["--password", …]`.
+//!   Case and separators do not matter. Names that only describe one (`max_tokens`,
+//!   `password_policy`) are left alone;
+//! - **what has the shape of a secret**, anywhere in a text: `Bearer` and `Basic` credentials,
+//!   headers, `password=…` and `"password": …` (also in escaped JSON), user information and
+//!   parameters of URLs, PEM blocks except public ones, and tokens that begin as their issuer has
+//!   them begin (`ghp_`, `AKIA`, JWTs, …);
+//! - **what was masked in the arguments of this call**, wherever it is quoted: as it is, escaped
+//!   as in JSON or HTML, or percent-encoded. A value of less than four characters is masked only
+//!   as a word of its own. A value that is cut is known by its first six characters.
+//!
+//! Then [`redact`](CallLogLayer::redact) gets the text. This is a net with a mesh: a secret in a
+//! form that nobody described passes. In Base64, or split over several texts, it passes too.
+//! The result for the model and the tool's arguments are never changed.
+//!
 //! # Limits
 //!
 //! 256 bytes for a name or an id, 4 KiB each for `arguments` and `error`, 16 entries of `retries`,
@@ -87,7 +108,10 @@ mod future;
 mod json;
 mod json_lines;
 mod layer;
+mod line;
+mod progress;
 mod record;
+mod secret_members;
 mod service;
 mod sink;
 mod span;

@@ -1,4 +1,4 @@
-use super::json::Writer;
+use super::line::Line;
 use crate::{
     call::Method,
     failure::{Class, Code, Delivery, Failure, NAME_LIMIT, Stopped},
@@ -13,7 +13,6 @@ use tracing::Level;
 
 pub(super) const ERROR_LIMIT: usize = 4 * 1024;
 pub(super) const ARGUMENTS_LIMIT: usize = 4 * 1024;
-const CODE_LIMIT: usize = 64;
 const RETRIES_LIMIT: usize = 16;
 
 /// How a call ended, as its caller saw it.
@@ -203,33 +202,35 @@ impl Record<'_> {
     /// The line, without its end.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut line = Line(Writer::new(usize::MAX));
+        let long = self.arguments.map_or(0, str::len) + self.error.map_or(0, str::len);
+        let mut line = Line::with_capacity(512 + long);
         line.0.begin('{');
         let ended = self.ended.to_rfc3339_opts(SecondsFormat::Millis, true);
         line.text("timestamp", &ended, NAME_LIMIT);
-        line.text("level", self.level.as_str(), NAME_LIMIT);
-        line.text("event", "call", NAME_LIMIT);
-        line.text("method", self.method.as_str(), NAME_LIMIT);
+        line.word("level", self.level.as_str());
+        line.word("event", "call");
+        line.word("method", self.method.as_str());
         line.text(self.method.subject(), self.name, NAME_LIMIT);
         line.json("arguments", self.arguments);
-        line.text("outcome", self.outcome.as_str(), NAME_LIMIT);
-        line.json("is_error", self.is_error);
-        line.json("retried", Some(self.attempts > 1));
-        line.json("attempts", Some(self.attempts));
-        line.json("latency_ms", Some(self.latency.as_millis()));
-        line.json("waited_ms", Some(self.waited.as_millis()));
+        line.word("outcome", self.outcome.as_str());
+        line.flag("is_error", self.is_error);
+        line.flag("retried", Some(self.attempts > 1));
+        line.number("attempts", self.attempts);
+        line.number("latency_ms", self.latency.as_millis());
+        line.number("waited_ms", self.waited.as_millis());
         if let Some(failure) = self.failure {
-            line.text("class", failure.class().as_str(), NAME_LIMIT);
+            line.word("class", failure.class().as_str());
             line.code(self.code());
-            line.text("delivery", failure.delivery().as_str(), NAME_LIMIT);
-            line.json(
-                "retry_after_ms",
-                failure.retry_after().map(|wait| wait.as_millis()),
-            );
-            line.maybe("retry_stopped", failure.stopped().map(Stopped::as_str));
+            line.word("delivery", failure.delivery().as_str());
+            if let Some(wait) = failure.retry_after() {
+                line.number("retry_after_ms", wait.as_millis());
+            }
+            if let Some(stopped) = failure.stopped() {
+                line.word("retry_stopped", stopped.as_str());
+            }
         }
         self.write_retries(&mut line);
-        line.json("unflagged", self.was_unflagged.then_some(true));
+        line.flag("unflagged", self.was_unflagged.then_some(true));
         if let Some(error) = self.error {
             line.text("error", error, ERROR_LIMIT);
         }
@@ -245,7 +246,7 @@ impl Record<'_> {
         if self.retries.is_empty() {
             return;
         }
-        line.0.key("retries");
+        line.0.known_key("retries");
         line.0.begin('[');
         for (at, retried) in self.retries.iter().enumerate() {
             if at == RETRIES_LIMIT {
@@ -254,42 +255,11 @@ impl Record<'_> {
             }
             line.0.item();
             line.0.begin('{');
-            line.text("class", retried.class().as_str(), NAME_LIMIT);
+            line.word("class", retried.class().as_str());
             line.code(retried.code());
-            line.json("wait_ms", Some(retried.wait().as_millis()));
+            line.number("wait_ms", retried.wait().as_millis());
             line.0.end('}');
         }
         line.0.end(']');
-    }
-}
-
-/// The members of a line; those without a value are left out.
-struct Line(Writer);
-
-impl Line {
-    fn text(&mut self, key: &str, value: &str, limit: usize) {
-        self.0.key(key);
-        self.0.string_within(value, limit);
-    }
-
-    fn maybe(&mut self, key: &str, value: Option<&str>) {
-        if let Some(value) = value {
-            self.text(key, value, NAME_LIMIT);
-        }
-    }
-
-    fn json(&mut self, key: &str, value: Option<impl fmt::Display>) {
-        if let Some(value) = value {
-            self.0.key(key);
-            self.0.literal(&value.to_string());
-        }
-    }
-
-    fn code(&mut self, code: Option<&Code>) {
-        match code {
-            Some(Code::Text(text)) => self.text("code", text, CODE_LIMIT),
-            Some(Code::Number(number)) => self.json("code", Some(number)),
-            None => {}
-        }
     }
 }

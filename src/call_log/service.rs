@@ -3,6 +3,7 @@ use crate::{
     call::{ToolCall, ToolResult},
     failure::{BoxError, Failure},
     ledger::Ledger,
+    text,
 };
 use std::{
     sync::Arc,
@@ -44,7 +45,8 @@ where
         // Open before the call, so that one that panics here leaves its line too.
         let entry = Entry::open(&call, ledger.id, Arc::clone(config));
         let span = entry.span();
-        let answer = span.in_scope(|| self.inner.call(call));
+        let called = || span.in_scope(|| self.inner.call(call));
+        let answer = text::within(entry.redaction(), called);
         ResponseFuture::logged(answer, entry, span, ledger)
     }
 }

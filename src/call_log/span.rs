@@ -6,7 +6,7 @@ use tracing::{Span, field};
 
 /// A span with OpenTelemetry's names for MCP (semantic conventions, status: development).
 ///
-/// The request's id comes as JSON.
+/// Takes texts that are redacted already. The request's id comes as JSON.
 pub(super) fn open(
     method: Method,
     name: &str,
@@ -14,36 +14,21 @@ pub(super) fn open(
     session_id: Option<&str>,
 ) -> Span {
     let shown = |text| escaped(text, NAME_LIMIT, &[]);
-    let span = tracing::info_span!(
+    let named = |which| (method == which).then(|| shown(name));
+    // All that is known at once: a subscriber writes its fields anew for each that comes later.
+    tracing::info_span!(
         "mcp.call",
         "otel.name" = %format_args!("{} {}", method.as_str(), shown(name)),
         "mcp.method.name" = method.as_str(),
-        "gen_ai.operation.name" = field::Empty,
-        "gen_ai.tool.name" = field::Empty,
-        "gen_ai.prompt.name" = field::Empty,
-        "mcp.resource.uri" = field::Empty,
+        "gen_ai.operation.name" = (method == Method::CallTool).then_some("execute_tool"),
+        "gen_ai.tool.name" = named(Method::CallTool),
+        "gen_ai.prompt.name" = named(Method::GetPrompt),
+        "mcp.resource.uri" = named(Method::ReadResource),
         "jsonrpc.request.id" = request_id.map(id),
         "mcp.session.id" = session_id.map(shown),
         "error.type" = field::Empty,
         "rpc.response.status_code" = field::Empty,
-    );
-    if span.is_disabled() {
-        return span;
-    }
-    let name = shown(name);
-    match method {
-        Method::CallTool => {
-            span.record("gen_ai.operation.name", "execute_tool");
-            span.record("gen_ai.tool.name", name);
-        }
-        Method::ReadResource => {
-            span.record("mcp.resource.uri", name);
-        }
-        Method::GetPrompt => {
-            span.record("gen_ai.prompt.name", name);
-        }
-    }
-    span
+    )
 }
 
 /// A number as it is, and a string without its quotes.

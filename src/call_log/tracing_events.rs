@@ -1,5 +1,8 @@
 use super::{Record, Sink};
-use crate::call::Method;
+use crate::{
+    call::Method,
+    text::{MESSAGE_LIMIT, NAME_LIMIT, escaped},
+};
 use std::time::Duration;
 use tracing::Level;
 
@@ -24,7 +27,9 @@ impl TracingEvents {
 
 impl Sink for TracingEvents {
     fn write(&self, record: &Record<'_>) {
-        let named = |method| (record.method() == method).then(|| record.name());
+        // The record is redacted already, and not every subscriber escapes.
+        let shown = |name: &str| escaped(name, NAME_LIMIT, &[]);
+        let named = |method| (record.method() == method).then(|| shown(record.name()));
         macro_rules! event {
             ($level:ident) => {
                 tracing::event!(
@@ -42,17 +47,17 @@ impl Sink for TracingEvents {
                     latency_ms = millis(record.latency()),
                     waited_ms = millis(record.waited()),
                     class = record.class().map(|class| class.as_str()),
-                    // A text, which a subscriber escapes: it is the server's word.
-                    code = record.code().map(ToString::to_string),
+                    // A field has one type.
+                    code = record.code().map(|code| shown(&code.to_string())),
                     delivery = record.delivery().map(|delivery| delivery.as_str()),
                     retry_after_ms = record.retry_after().map(millis),
                     retry_stopped = record.stopped().map(|stopped| stopped.as_str()),
                     retries = (!record.retries().is_empty()).then_some(record.retries().len()),
                     unflagged = record.was_unflagged().then_some(true),
-                    error = record.error(),
+                    error = record.error().map(|error| escaped(error, MESSAGE_LIMIT, &[])),
                     call_id = %record.call_id(),
                     request_id = record.request_id(),
-                    session_id = record.session_id(),
+                    session_id = record.session_id().map(shown),
                     trace_id = record.trace_id(),
                 )
             };

@@ -6,7 +6,10 @@ use super::{
     places::{Place, of_hints, of_the_call},
     retry_after, status, vocabulary as known,
 };
-use crate::failure::{Class, Code, Failure, MESSAGE_LIMIT, Witness, first, is_same_word};
+use crate::{
+    failure::{Class, Code, Failure, MESSAGE_LIMIT, Witness, first, is_same_word},
+    text::is_blank,
+};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -134,10 +137,7 @@ impl Envelope {
                 self.read_code(value, place, lookup);
             }
             if self.message.is_none() && is_one_of(known::MESSAGE, key) {
-                self.message = value
-                    .as_str()
-                    .filter(|text| !text.trim().is_empty())
-                    .map(cut);
+                self.message = value.as_str().filter(|text| !is_blank(text)).map(cut);
             }
             if self.status.is_none() && is_one_of(known::STATUS, key) {
                 self.status = http_status(value);

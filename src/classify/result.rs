@@ -6,6 +6,7 @@ use super::{
 use crate::{
     call::ToolResult,
     failure::{Class, Failure, MESSAGE_LIMIT, SCAN_LIMIT, Witness, first},
+    text::is_blank,
 };
 use serde_json::Value;
 
@@ -32,7 +33,7 @@ fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
     let text = result
         .texts()
         .map(|text| first(text, MESSAGE_LIMIT).trim())
-        .find(|text| !text.is_empty());
+        .find(|text| !is_blank(text));
     let named = envelope
         .class()
         .or_else(|| texts::class(text?, lookup))

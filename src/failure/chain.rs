@@ -1,3 +1,4 @@
+use crate::text::{self, MESSAGE_LIMIT, escaped, is_blank};
 use std::{
     error::Error,
     fmt::{self, Write},
@@ -5,6 +6,8 @@ use std::{
 };
 
 /// An error and its sources on one line: `cannot read prices: permission denied`.
+///
+/// Shown without secrets, with hidden characters escaped, and cut after 4 KiB: fit for an event.
 pub(crate) struct Chain<'a>(pub(crate) &'a (dyn Error + 'static));
 
 impl<'a> Chain<'a> {
@@ -21,24 +24,25 @@ impl<'a> Chain<'a> {
         // possible too.
         .take(32)
     }
+
+    /// The texts without secrets, for a writer that escapes and cuts by itself.
+    pub(crate) fn redacted(&self) -> String {
+        let mut last = String::new();
+        text::joined(self.errors().filter_map(|error| {
+            let text = text_of(error);
+            // Some errors show their source as themselves (`transparent`): once is enough.
+            if is_blank(&text) || text == last {
+                return None;
+            }
+            last.clone_from(&text);
+            Some(text)
+        }))
+    }
 }
 
 impl fmt::Display for Chain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut last = String::new();
-        for error in self.errors() {
-            let text = text_of(error);
-            // Some errors show their source as themselves (`transparent`): once is enough.
-            if text.trim().is_empty() || text == last {
-                continue;
-            }
-            if !last.is_empty() {
-                f.write_str(": ")?;
-            }
-            f.write_str(&text)?;
-            last = text;
-        }
-        Ok(())
+        f.write_str(&escaped(&self.redacted(), MESSAGE_LIMIT, &[]))
     }
 }
 

@@ -1,4 +1,5 @@
 use super::{Chain, Class, Code, RpcError, Stopped, evidence::Evidence};
+use crate::text::is_blank;
 use std::{any::Any, borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 
 /// A call that brought no good result.
@@ -42,11 +43,12 @@ impl Failure {
         self.inner.code.as_ref()
     }
 
-    /// The message alone, without the class's phrase for a failure that has none.
+    /// The message alone, without the class's phrase for a failure that has none. A message of
+    /// invisible characters is none.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         let message = self.inner.message.trim();
-        (!message.is_empty()).then_some(message)
+        (!is_blank(message)).then_some(message)
     }
 
     /// The HTTP status behind it, if it is known.
@@ -146,10 +148,20 @@ impl Failure {
         }
     }
 
-    /// The failure and its sources on one line, for a log.
+    /// The failure and its sources on one line, for a log or an event.
+    ///
+    /// Secrets are masked as in [`call_log`](crate::call_log), hidden characters are escaped
+    /// (`\u{a}`), and the line is cut after 4 KiB. While a call is polled under a call log, that
+    /// includes the values that are masked in its arguments, and the log's own
+    /// [`redact`](crate::call_log::CallLogLayer::redact).
     #[must_use]
     pub fn chain(&self) -> impl fmt::Display {
         Chain(self)
+    }
+
+    /// The same for a writer that escapes and cuts by itself.
+    pub(crate) fn redacted_chain(&self) -> String {
+        Chain(self).redacted()
     }
 
     /// What caused it, shared with every other copy of this failure.

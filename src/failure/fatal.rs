@@ -1,4 +1,4 @@
-use super::{BoxError, Chain, Failure, escaped, stderr};
+use super::{BoxError, Chain, Failure, MESSAGE_LIMIT, escaped, stderr};
 use std::{
     error::Error,
     fmt,
@@ -73,8 +73,8 @@ impl Error for Fatal {
 impl fmt::Debug for Fatal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // One line, whatever is in the messages.
-        let chain = Chain(self).to_string().replace(['\n', '\r'], " ");
-        f.write_str(&escaped(&chain, usize::MAX, &[]))
+        let chain = Chain(self).redacted().replace(['\n', '\r'], " ");
+        f.write_str(&escaped(&chain, MESSAGE_LIMIT, &[]))
     }
 }
 

@@ -102,7 +102,6 @@ mod returned;
 mod rpc_error;
 mod stderr;
 mod stopped;
-mod text;
 
 pub(crate) use self::{
     chain::Chain,
@@ -110,7 +109,6 @@ pub(crate) use self::{
     evidence::{Border, Witness},
     returned::Returned,
     stderr::stderr,
-    text::{MESSAGE_LIMIT, NAME_LIMIT, SCAN_LIMIT, escaped, first, is_hidden},
 };
 pub use self::{
     class::{Audience, Class},
@@ -121,6 +119,7 @@ pub use self::{
     rpc_error::RpcError,
     stopped::Stopped,
 };
+pub(crate) use crate::text::{MESSAGE_LIMIT, NAME_LIMIT, SCAN_LIMIT, escaped, first};
 
 /// The key under which `_meta` of a flagged result holds the envelope of a failure, where the
 /// structured content may not.

@@ -15,6 +15,7 @@
 use crate::{
     call::{Hints, ToolResult},
     failure::{Class, Failure, MESSAGE_LIMIT, SCAN_LIMIT, first},
+    text::is_blank,
 };
 use serde_json::{Map, Value};
 use std::{fmt, sync::Arc};
@@ -91,7 +92,7 @@ fn read_envelope(value: &Value) -> Option<Failure> {
     let class = Class::from_documented_code(code)?;
     let message = ["error", "message"].into_iter().find_map(|key| {
         let text = text(key)?;
-        (!text.trim().is_empty()).then_some(text)
+        (!is_blank(text)).then_some(text)
     })?;
     let message = first(message, MESSAGE_LIMIT).to_owned();
     Some(Failure::new(class, message).with_code(code.to_owned()))

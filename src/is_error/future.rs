@@ -3,6 +3,7 @@ use crate::{
     call::{Flagged, Method, ToolResult},
     failure::{BoxError, Class, Failure},
     ledger::{self, CallId},
+    text::shown_name,
 };
 use pin_project::pin_project;
 use std::{
@@ -70,7 +71,7 @@ fn see_through<R: ToolResult>(mut result: R, target: &Target, detectors: &Detect
     });
     if !is_logged {
         tracing::warn!(
-            tool = target.name(),
+            tool = shown_name(&target.name()),
             "a result that is a failure had no flag, and was flagged"
         );
     }

@@ -1,6 +1,9 @@
 //! What the layers see of rmcp's own types.
 
-use crate::call::{Arguments, Flagged, Method, ToolCall, ToolResult};
+use crate::{
+    call::{Arguments, Flagged, Method, ToolCall, ToolResult},
+    text,
+};
 use ::rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, JsonObject, MetaObject, ReadResourceRequestParams,
@@ -86,7 +89,7 @@ impl ToolResult for CallToolResult {
         let is_blank = |block: &ContentBlock| {
             block
                 .as_text()
-                .is_some_and(|text| text.text.trim().is_empty())
+                .is_some_and(|block| text::is_blank(&block.text))
         };
         self.structured_content.is_none() && self.content.iter().all(is_blank)
     }

@@ -2,9 +2,12 @@
 
 mod arguments;
 mod events;
+mod invisible;
 mod line;
+mod quoted;
 mod record;
 mod redactor;
+mod secrets;
 mod sinks;
 mod tracing;
 

@@ -55,7 +55,7 @@ async fn a_coded_refusal_is_waited_out_and_the_line_tells_of_it() {
 #[tokio::test(start_paused = true)]
 async fn a_crash_shows_the_model_an_id_and_the_log_the_chain_under_it() {
     let lines = Lines::default();
-    let error = std::io::Error::other("cannot open /srv/x with password hunter2");
+    let error = std::io::Error::other("cannot open /srv/x with password [masked]");
     let tool = Script::new([Err(error.into())]);
     let stack = preset(&lines).layer(Strict::new(tool));
 
@@ -72,7 +72,7 @@ async fn a_crash_shows_the_model_an_id_and_the_log_the_chain_under_it() {
     assert_eq!(line["class"], "crash");
     assert_eq!(
         line["error"],
-        "failed unexpectedly: cannot open /srv/x with password hunter2"
+        "failed unexpectedly: cannot open /srv/x with password [masked]"
     );
 }
 

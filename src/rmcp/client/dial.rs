@@ -1,7 +1,7 @@
 //! What every dial does once there is a transport.
 
 use super::{Connection, connection::Inner, errors, settings::Settings};
-use crate::failure::Failure;
+use crate::failure::{Chain, Failure};
 use ::rmcp::{
     ClientHandler, Peer, RoleClient,
     model::{PaginatedRequestParams, ProtocolVersion, Tool},
@@ -86,7 +86,7 @@ pub(super) async fn list(peer: &Peer<RoleClient>, at_most: Duration) -> Result<V
             ));
         }
         Ok(Err(error)) => {
-            tracing::warn!(%error, "the tool server does not list its tools; what is not known is not repeated");
+            tracing::warn!(error = %Chain(&error), "the tool server does not list its tools; what is not known is not repeated");
         }
         Err(_) => {
             tracing::warn!(

@@ -54,8 +54,7 @@ where
     /// the tool is called.
     pub(super) fn known_tool(&self, name: &str) -> Option<Tool> {
         catch_panic(|| self.handler.get_tool(name)).unwrap_or_else(|panic| {
-            let error = panic.chain();
-            tracing::error!(%error, "the handler's `get_tool` panicked, the tool's hints are unknown");
+            tracing::error!(error = %panic.chain(), "the handler's `get_tool` panicked, the tool's hints are unknown");
             None
         })
     }

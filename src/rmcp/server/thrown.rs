@@ -68,13 +68,16 @@ const REPORTED: &str = "internal error (id ";
 
 /// Logs what is about to be lost. A crash says nothing by itself, so it gets an id to find it by.
 fn report(thrown: &BoxError, mut meanwhile: ErrorData) -> ErrorData {
-    let error = Chain(&**thrown);
     if meanwhile == crash() {
         let id = CallId::random();
-        tracing::error!(call_id = %id, %error, "a handler failed unexpectedly, outside of its call");
+        tracing::error!(
+            call_id = %id,
+            error = %Chain(&**thrown),
+            "a handler failed unexpectedly, outside of its call"
+        );
         meanwhile.message = format!("{REPORTED}{id})").into();
     } else {
-        tracing::debug!(%error, "a failure outside of its call becomes an error of the protocol");
+        tracing::debug!(error = %Chain(&**thrown), "a failure outside of its call becomes an error of the protocol");
     }
     meanwhile
 }

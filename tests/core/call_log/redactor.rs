@@ -49,7 +49,7 @@ fn everywhere() -> Call {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_sees_names_argument_strings_codes_and_errors_and_nothing_else() {
+async fn it_sees_every_text_from_outside_and_no_numbers() {
     let busy = || {
         Failure::rate_limited(None)
             .before_running()
@@ -67,14 +67,14 @@ async fn it_sees_names_argument_strings_codes_and_errors_and_nothing_else() {
             "arguments",
             json!({
                 "who": "no. [customer]",
-                "key of 4711": ["[customer]", {"deep": "[customer]"}],
+                "key of [customer]": ["[customer]", {"deep": "[customer]"}],
                 "number": 4711,
             }),
         ),
         ("code", json!("missing_[customer]")),
         ("error", json!("no customer [customer]: row [customer]")),
-        ("request_id", json!("request 4711")),
-        ("session_id", json!("session 4711")),
+        ("request_id", json!("request [customer]")),
+        ("session_id", json!("session [customer]")),
     ] {
         assert_eq!(line[key], expected, "{key}");
     }
@@ -112,7 +112,8 @@ async fn it_works_in_every_mode_that_shows_strings_and_beside_the_masking_of_sec
     let cases = [
         (
             ArgumentLogging::Masked,
-            json!({"who": "[customer]", "password": "[masked]"}),
+            // The value of the password is masked wherever else it stands.
+            json!({"who": "[masked]", "password": "[masked]"}),
         ),
         (
             ArgumentLogging::Raw,
@@ -141,12 +142,12 @@ async fn one_that_panics_masks_what_it_was_given_and_fails_no_call() {
     };
     let failure = Failure::tool("no customer 4711").with_code("missing_4711");
     let (line, answer) = logged(layer, everywhere(), [Err(failure.into())]).await;
-    for key in ["tool", "code", "error"] {
+    for key in ["tool", "code", "error", "request_id", "session_id"] {
         assert_eq!(line[key], "[masked]", "{key}");
     }
     assert_eq!(
         line["arguments"],
-        json!({"who": "[masked]", "key of 4711": ["[masked]", {"deep": "[masked]"}], "number": 4711})
+        json!({"who": "[masked]", "[masked]": ["[masked]", {"deep": "[masked]"}], "number": 4711})
     );
     let original = "Error executing tool get_4711: no customer 4711";
     assert_eq!(answer.unwrap().text(), original);
@@ -164,7 +165,9 @@ async fn of_a_long_text_it_gets_the_first_16_kib_in_whole_characters() {
         let lengths = Arc::clone(&seen);
         let layer = |layer: CallLogLayer| {
             layer.redact(move |text| {
-                lengths.lock().unwrap().push(text.len());
+                if text != "a" {
+                    lengths.lock().unwrap().push(text.len());
+                }
                 Cow::Borrowed(text)
             })
         };

@@ -1,6 +1,6 @@
 //! Where lines go, and what a bad place does to a call: nothing.
 
-use crate::support::{Answer, Call, Script};
+use crate::support::{Answer, Call, Script, in_a_child, is_the_child};
 use mcp_resilience::call_log::{CallLogLayer, JsonLines, Record, Sink};
 use std::{
     io::{self, Write},
@@ -8,7 +8,7 @@ use std::{
         Arc, Mutex,
         mpsc::{Receiver, Sender, channel},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -60,11 +60,83 @@ async fn each_line_is_one_write_that_ends_in_a_newline() {
     assert_eq!(sink.lost(), 0);
 }
 
-#[tokio::test]
-async fn the_last_clone_waits_for_what_is_left() {
+#[test]
+fn outside_of_a_runtime_the_last_clone_waits_for_what_is_left() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap()
+    };
     let writes = Writes::default();
-    call(JsonLines::new(writes.clone()), 100).await;
+    let sink = JsonLines::new(writes.clone());
+    runtime().block_on(call(sink.clone(), 100));
+    drop(sink);
     assert_eq!(writes.0.lock().unwrap().len(), 100);
+}
+
+#[tokio::test]
+async fn inside_of_a_runtime_the_last_clone_blocks_no_thread_and_loses_nothing() {
+    let mut least = LONG;
+    let mut blocked = Vec::new();
+    for _ in 0..20 {
+        let (entered, is_in) = channel();
+        let (go, waits) = channel();
+        let sink = JsonLines::new(Blocked { entered, go: waits });
+        call(sink.clone(), 3).await;
+        is_in.recv_timeout(LONG).unwrap();
+        let begun = Instant::now();
+        drop(sink);
+        least = least.min(begun.elapsed());
+        blocked.push((go, is_in));
+    }
+    // A drop that waited would take a second, each time.
+    assert!(least < Duration::from_secs(1), "{least:?}");
+    for (go, is_in) in blocked {
+        drop(go);
+        let others = [(); 2].map(|()| is_in.recv_timeout(LONG));
+        assert!(
+            others.iter().all(Result::is_ok),
+            "the other two lines: {others:?}"
+        );
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn no_thread_is_started_before_the_first_line() {
+    const TEST: &str = "call_log::sinks::no_thread_is_started_before_the_first_line";
+    if !is_the_child(TEST) {
+        let output = in_a_child(TEST, &[]);
+        assert!(output.status.success(), "{output:?}");
+        return;
+    }
+    // In a process of its own, where no other test starts threads.
+    let threads = || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")));
+        names
+            .filter(|name| {
+                name.as_ref()
+                    .is_ok_and(|name| name.trim() == "mcp-call-log")
+            })
+            .count()
+    };
+    let (entered, is_in) = channel();
+    let (go, waits) = channel();
+    let preset = mcp_resilience::ResilienceLayer::new();
+    let sinks = (
+        JsonLines::stderr(),
+        JsonLines::new(Blocked { entered, go: waits }),
+    );
+    assert_eq!(threads(), 0);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(call(sinks.1.clone(), 2));
+    is_in.recv_timeout(LONG).unwrap();
+    assert_eq!(threads(), 1);
+    drop(go);
+    drop((preset, sinks));
 }
 
 /// Fails in a way of its own, every time.

@@ -12,6 +12,7 @@ pub(crate) async fn traced(run: impl AsyncFn()) -> Vec<Value> {
     let buffer = Buffer::default();
     let subscriber = tracing_subscriber::fmt()
         .json()
+        .with_max_level(tracing::Level::TRACE)
         .with_span_events(FmtSpan::CLOSE)
         .with_writer(buffer.clone())
         .finish();

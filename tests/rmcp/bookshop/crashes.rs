@@ -49,7 +49,7 @@ async fn an_unclassified_error_shows_an_id_and_the_log_has_the_chain_under_it(wi
     let second = shop.call("get_author_unchecked", arguments).await;
 
     let chain = [
-        "cannot open /srv/bookshop/authors.db as user shop with password hunter2",
+        "cannot open /srv/bookshop/authors.db as user shop with password [masked]",
         "table `authors` is locked",
     ];
     assert_is_crash(&first, "get_author_unchecked", &chain);

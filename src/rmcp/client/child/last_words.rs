@@ -1,4 +1,4 @@
-use crate::failure::escaped;
+use crate::text::shown;
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -36,12 +36,12 @@ impl LastWords {
 
     fn end_line(&self, line: &mut Vec<u8>) {
         let text = String::from_utf8_lossy(line);
-        let text = escaped(text.trim_end(), LINE, &[]);
+        let text = shown(text.trim_end(), LINE);
         line.clear();
         if text.is_empty() {
             return;
         }
-        tracing::debug!(line = %text, "the tool server wrote to stderr");
+        tracing::debug!(line = text, "the tool server wrote to stderr");
         let mut lines = self.lock();
         if lines.len() == LINES {
             lines.pop_front();

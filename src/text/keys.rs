@@ -1,0 +1,153 @@
+//! Reads the names of secrets.
+
+use super::names::{ABOUT, ABOUT_FIRST, TERMS, WHOLE, WORDS};
+use arrayvec::ArrayVec;
+
+/// A longer name is read to here.
+const LONGEST: usize = 128;
+
+/// What a name says of its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    Harmless,
+    Secret,
+    /// Secret unless it is a number: `tokens` may be counted.
+    SecretUnlessCounted,
+}
+
+/// Reads a name in any case (`apiKey`, `API_KEY`, `api-key`, `api.key`).
+pub(crate) fn read(name: &str) -> Key {
+    if may_be_secret(name.as_bytes()) {
+        Words::of(name).read(false)
+    } else {
+        Key::Harmless
+    }
+}
+
+/// The same for words of a sentence, of which the last one has to end the name of a secret.
+pub(crate) fn read_to_the_end(words: &str) -> Key {
+    if may_be_secret(words.as_bytes()) {
+        Words::of(words).read(true)
+    } else {
+        Key::Harmless
+    }
+}
+
+/// Whether a name has one of the pairs of letters without which no name of a secret is written.
+fn may_be_secret(name: &[u8]) -> bool {
+    name.windows(2).any(|pair| {
+        matches!(
+            &[pair[0] | 0x20, pair[1] | 0x20],
+            b"pa"
+                | b"pw"
+                | b"pi"
+                | b"se"
+                | b"to"
+                | b"ke"
+                | b"au"
+                | b"cr"
+                | b"co"
+                | b"be"
+                | b"ot"
+                | b"jw"
+                | b"si"
+                | b"ds"
+                | b"mn"
+                | b"cv"
+                | b"ss"
+        )
+    })
+}
+
+/// The words of a name, in small letters one after the other.
+struct Words {
+    letters: ArrayVec<u8, LONGEST>,
+    ends: ArrayVec<u8, LONGEST>,
+}
+
+impl Words {
+    fn of(name: &str) -> Self {
+        let mut words = Self {
+            letters: ArrayVec::new(),
+            ends: ArrayVec::new(),
+        };
+        let bytes = name.as_bytes();
+        // The end of a long name says what it is.
+        let bytes = &bytes[bytes.len().saturating_sub(LONGEST)..];
+        for (at, &byte) in bytes.iter().enumerate() {
+            let before = at.checked_sub(1).map_or(0, |at| bytes[at]);
+            let after = bytes.get(at + 1).copied().unwrap_or(0);
+            let begins = byte.is_ascii_uppercase()
+                && (!before.is_ascii_uppercase() || after.is_ascii_lowercase());
+            if begins || !byte.is_ascii_alphanumeric() {
+                words.end();
+            }
+            // Digits number a thing, and do not name it: `password2`.
+            if byte.is_ascii_alphabetic() {
+                words.letters.push(byte.to_ascii_lowercase());
+            }
+        }
+        words.end();
+        words
+    }
+
+    fn end(&mut self) {
+        let length = u8::try_from(self.letters.len()).unwrap_or(u8::MAX);
+        if self.ends.last().copied().unwrap_or(0) < length {
+            self.ends.push(length);
+        }
+    }
+
+    fn read(&self, to_the_end: bool) -> Key {
+        let mut begin = 0;
+        for (at, &end) in self.ends.iter().enumerate() {
+            let end = usize::from(end);
+            let upto = &self.letters[..end];
+            let word = &self.letters[begin..end];
+            let is_named = ends_in_one(upto, TERMS)
+                || upto
+                    .strip_suffix(b"s")
+                    .is_some_and(|one| ends_in_one(one, TERMS))
+                || (at + 1 == self.ends.len() && WORDS.iter().any(|name| name.as_bytes() == word))
+                || (self.ends.len() == 1 && WHOLE.iter().any(|name| name.as_bytes() == word))
+                || self.is_signature(at, word);
+            let counts = !to_the_end || at + 1 == self.ends.len();
+            if is_named && counts && !self.is_about(at) {
+                return if word == b"tokens" {
+                    Key::SecretUnlessCounted
+                } else {
+                    Key::Secret
+                };
+            }
+            begin = end;
+        }
+        Key::Harmless
+    }
+
+    /// A signature of a request, and not of a function.
+    fn is_signature(&self, at: usize, word: &[u8]) -> bool {
+        matches!(word, b"signature" | b"sig")
+            && (0..at).any(|before| {
+                matches!(
+                    self.word(before),
+                    b"amz" | b"goog" | b"hub" | b"hmac" | b"request" | b"webhook" | b"x"
+                )
+            })
+    }
+
+    fn is_about(&self, at: usize) -> bool {
+        let is_one =
+            |at: usize, of: &[&str]| of.iter().any(|word| word.as_bytes() == self.word(at));
+        (at + 1..self.ends.len()).any(|after| is_one(after, ABOUT))
+            || (0..at).any(|before| is_one(before, ABOUT_FIRST))
+    }
+
+    fn word(&self, at: usize) -> &[u8] {
+        let begin = at.checked_sub(1).map_or(0, |at| usize::from(self.ends[at]));
+        &self.letters[begin..usize::from(self.ends[at])]
+    }
+}
+
+fn ends_in_one(letters: &[u8], of: &[&str]) -> bool {
+    of.iter().any(|term| letters.ends_with(term.as_bytes()))
+}

@@ -1,0 +1,114 @@
+//! The one way out for text.
+//!
+//! Whatever this crate writes to a log line, an event or a span passes [`redacted`], which masks
+//! secrets, or [`shown`], which also bounds and escapes it. Secrets are known by three things: the
+//! [name](keys) of the argument that holds them, their [shape](shapes), and that they were masked
+//! in the arguments of the [call](scope) that is being polled. What is left goes through the
+//! user's own hook.
+
+mod hidden;
+mod keys;
+mod names;
+mod scope;
+mod secrets;
+mod shapes;
+
+use self::keys::Key;
+pub(crate) use self::{
+    hidden::{escaped, first, is_blank, is_hidden},
+    scope::{Hook, Redaction, is_secret_number, within},
+    secrets::Secrets,
+    shapes::{is_name, is_value},
+};
+use std::borrow::Cow;
+
+/// A text is read for secrets, or as JSON, up to here. More than is ever written, so that no
+/// secret is cut before it is seen.
+pub(crate) const SCAN_LIMIT: usize = 16 * 1024;
+
+/// How much of a message is kept or written.
+pub(crate) const MESSAGE_LIMIT: usize = 4 * 1024;
+
+/// How much of a name is shown or written.
+pub(crate) const NAME_LIMIT: usize = 256;
+
+/// Stands for what is not to be read.
+pub(crate) const MASK: &str = "[masked]";
+
+/// At most the first 16 KiB of a text, without secrets. What is hidden in it is still there.
+pub(crate) fn redacted(text: &str) -> Cow<'_, str> {
+    scope::redacted(without_shapes(text))
+}
+
+/// The texts of several errors as one, each read for secrets by itself: that two of them stand
+/// side by side says nothing.
+pub(crate) fn joined(texts: impl Iterator<Item = String>) -> String {
+    let mut out = String::new();
+    for text in texts {
+        if !out.is_empty() {
+            out.push_str(": ");
+        }
+        out.push_str(&without_shapes(&text));
+        if out.len() > SCAN_LIMIT {
+            break;
+        }
+    }
+    hooked(&out).into_owned()
+}
+
+/// The same where secrets by shape may be read: only through the hook, and without the secrets of
+/// the calls around this one.
+pub(crate) fn hooked(text: &str) -> Cow<'_, str> {
+    scope::redacted(Cow::Borrowed(first(text, SCAN_LIMIT)))
+}
+
+/// At most `limit` bytes of a text on one line, without secrets and with hidden characters escaped.
+pub(crate) fn shown(text: &str, limit: usize) -> String {
+    escaped(&redacted(text), limit, &[])
+}
+
+/// The same for a name or an id.
+pub(crate) fn shown_name(name: &str) -> String {
+    shown(name, NAME_LIMIT)
+}
+
+/// Whether a name is that of a secret, whatever its case and its separators.
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    keys::read(name) != Key::Harmless
+}
+
+/// Whether a number under that name is secret.
+pub(crate) fn is_name_of_secret_number(name: &str) -> bool {
+    keys::read(name) == Key::Secret
+}
+
+/// Adds what is secret in a text by its shape.
+pub(crate) fn collect(text: &str, secrets: &mut Secrets) {
+    shapes::each(first(text, SCAN_LIMIT), &mut |secret| {
+        collect_secret(secret, secrets);
+    });
+}
+
+/// Adds a secret, and what is secret by its shape within it: the password of a URL.
+pub(crate) fn collect_secret(secret: &str, secrets: &mut Secrets) {
+    secrets.add(secret);
+    shapes::each(first(secret, SCAN_LIMIT), &mut |part| secrets.add(part));
+    shapes::each_of_list(secret, &mut |part| secrets.add(part));
+}
+
+fn without_shapes(text: &str) -> Cow<'_, str> {
+    let text = first(text, SCAN_LIMIT);
+    let found = shapes::find(text);
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut copied = 0;
+    for range in found {
+        out.push_str(&text[copied..range.start]);
+        out.push_str(MASK);
+        copied = range.end;
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
+}

@@ -1,0 +1,131 @@
+//! What is not to be read in the texts of the call that is being polled.
+
+use super::{MASK, Secrets};
+use std::{
+    borrow::Cow,
+    cell::RefCell,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+/// The user's own masking.
+pub(crate) type Hook = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
+
+thread_local! {
+    static CURRENT: RefCell<Option<Arc<Redaction>>> = const { RefCell::new(None) };
+}
+
+/// The values that one call masks, and its user's hook.
+pub(crate) struct Redaction {
+    secrets: Secrets,
+    hook: Option<Arc<Hook>>,
+    /// That of the call around it: a tool may call tools.
+    outer: Option<Arc<Redaction>>,
+}
+
+impl Redaction {
+    /// None if there is nothing to do. The call that is being polled stays in force.
+    pub(crate) fn new(secrets: Secrets, hook: Option<Arc<Hook>>) -> Option<Arc<Self>> {
+        if secrets.is_empty() && hook.is_none() {
+            return None;
+        }
+        Some(Arc::new(Self {
+            secrets: secrets.sorted(),
+            hook,
+            outer: CURRENT.with_borrow(Clone::clone),
+        }))
+    }
+
+    fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = self.values(text);
+        match text {
+            Cow::Borrowed(text) => self.hooked(text),
+            Cow::Owned(text) => Cow::Owned(self.hooked(&text).into_owned()),
+        }
+    }
+
+    fn values<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let text = match &self.outer {
+            Some(outer) => outer.values(text),
+            None => Cow::Borrowed(text),
+        };
+        if self.secrets.is_empty() {
+            return text;
+        }
+        match text {
+            Cow::Borrowed(text) => self.secrets.mask(text),
+            Cow::Owned(text) => Cow::Owned(self.secrets.mask(&text).into_owned()),
+        }
+    }
+
+    /// The hook of the inner call, or of the one around it.
+    fn hooked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match (&self.hook, &self.outer) {
+            (Some(hook), _) => {
+                let hooked = catch_unwind(AssertUnwindSafe(|| hook(text)));
+                hooked.unwrap_or(Cow::Borrowed(MASK))
+            }
+            (None, Some(outer)) => outer.hooked(text),
+            (None, None) => Cow::Borrowed(text),
+        }
+    }
+
+    fn has_number(&self, digits: &str) -> bool {
+        self.secrets.has_number(digits)
+            || self
+                .outer
+                .as_ref()
+                .is_some_and(|outer| outer.has_number(digits))
+    }
+}
+
+/// Runs something with these values and this hook; without one, with those that are in force.
+#[inline]
+pub(crate) fn within<T>(redaction: Option<&Arc<Redaction>>, run: impl FnOnce() -> T) -> T {
+    let Some(redaction) = redaction else {
+        return run();
+    };
+    let _restored_at_end = Restores(CURRENT.replace(Some(Arc::clone(redaction))));
+    run()
+}
+
+struct Restores(Option<Arc<Redaction>>);
+
+impl Drop for Restores {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// Masks the values of the current call, then asks its hook.
+pub(super) fn redacted(text: Cow<'_, str>) -> Cow<'_, str> {
+    let Some(current) = CURRENT
+        .try_with(|current| current.borrow().clone())
+        .ok()
+        .flatten()
+    else {
+        return text;
+    };
+    match text {
+        Cow::Borrowed(text) => current.text(text),
+        Cow::Owned(text) => Cow::Owned(current.text(&text).into_owned()),
+    }
+}
+
+/// Whether a number is a masked value of the current call.
+pub(crate) fn is_secret_number(digits: &str) -> bool {
+    CURRENT.with_borrow(|current| {
+        current
+            .as_ref()
+            .is_some_and(|current| current.has_number(digits))
+    })
+}
+
+impl fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redaction")
+            .field("secrets", &self.secrets)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,256 @@
+//! `name=value`, `name: value`, `"name":"value"`, and lines of headers.
+
+use super::{
+    prose,
+    value::{self, Form, Value},
+};
+use crate::text::{
+    first,
+    keys::{self, Key},
+};
+use std::ops::Range;
+
+/// The name before a `:` or `=`.
+pub(super) struct Name {
+    range: Range<usize>,
+    is_quoted: bool,
+}
+
+/// A name and where its value is.
+pub(super) struct Assignment {
+    pub(super) name: Name,
+    pub(super) value: Value,
+    /// `=`, or `:` and no space.
+    is_tight: bool,
+}
+
+/// A longer name is none.
+const LONGEST: usize = 128;
+
+/// Headers whose whole line is secret.
+const HEADERS: &[&str] = &[
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "set-cookie",
+    "cookie2",
+    "x-authorization",
+];
+
+impl Name {
+    /// Before the sign that stands there, unless that is part of a path: `a::b`.
+    pub(super) fn before(text: &str, at: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let is_path = bytes[at] == b':'
+            && (bytes.get(at + 1) == Some(&b':') || (at > 0 && bytes[at - 1] == b':'));
+        let (range, is_quoted) = name_before(text, at).filter(|_| !is_path)?;
+        Some(Self { range, is_quoted })
+    }
+
+    pub(super) fn as_str<'t>(&self, text: &'t str) -> &'t str {
+        &text[self.range.clone()]
+    }
+
+    /// Whether the value is worth reading.
+    pub(super) fn may_be_secret(&self, text: &str) -> bool {
+        let name = self.as_str(text);
+        self.kind(text) != Key::Harmless
+            || name.eq_ignore_ascii_case("key")
+            || name.ends_with(|c: char| c.is_ascii_digit())
+    }
+
+    /// What it says, with the word before it if that makes it a name: `API key: …`.
+    fn kind(&self, text: &str) -> Key {
+        let kind = keys::read(self.as_str(text));
+        if kind != Key::Harmless || self.is_quoted {
+            return kind;
+        }
+        let before = &text.as_bytes()[..self.range.start];
+        let Some(before) = before.strip_suffix(b" ") else {
+            return kind;
+        };
+        let word = before
+            .iter()
+            .rev()
+            .take(24)
+            .take_while(|byte| byte.is_ascii_alphanumeric())
+            .count();
+        keys::read_to_the_end(&text[self.range.start - 1 - word..self.range.end])
+    }
+}
+
+impl Assignment {
+    pub(super) fn of(text: &str, name: Name, at: usize) -> Option<Self> {
+        let bytes = text.as_bytes();
+        // `==`, `=>` and `:=` are one sign.
+        let after = at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'=' | b'>')));
+        let is_tight = bytes[at] == b'=' || !matches!(bytes.get(after), Some(b' ' | b'\t'));
+        let value = value::at(text, after)?;
+        Some(Self {
+            name,
+            value,
+            is_tight,
+        })
+    }
+
+    /// The value, if the name says that it is secret and it reads like a value.
+    pub(super) fn secret(&self, text: &str) -> Option<Range<usize>> {
+        let name = self.name.as_str(text);
+        let value = &text[self.value.range.clone()];
+        match self.name.kind(text) {
+            Key::Harmless if name.eq_ignore_ascii_case("key") => {
+                let is_api_key =
+                    self.is_in_query(text) && value.len() >= 16 && prose::is_random(value);
+                return is_api_key.then(|| self.value.range.clone());
+            }
+            Key::Harmless => return telegram(name, value).then(|| self.value.range.clone()),
+            Key::SecretUnlessCounted if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                return None;
+            }
+            Key::Secret | Key::SecretUnlessCounted => {}
+        }
+        let is_directory = value.starts_with(['/', '~']) || value.get(1..3) == Some(":\\");
+        if name.to_ascii_lowercase().ends_with("pwd") && is_directory {
+            return None;
+        }
+        if !value.chars().any(char::is_alphanumeric) && value.len() < 4 {
+            return None;
+        }
+        match self.value.form {
+            Form::Quoted | Form::Group => (!is_constant(value)).then(|| self.value.range.clone()),
+            Form::Bare => self.bare(text, name, value),
+        }
+    }
+
+    fn bare(&self, text: &str, name: &str, value: &str) -> Option<Range<usize>> {
+        let start = self.value.range.start;
+        let is_header = HEADERS
+            .iter()
+            .any(|header| name.eq_ignore_ascii_case(header));
+        if is_constant(value) || is_count(name, value) {
+            return None;
+        }
+        // A word of programs, too, where it is not a parameter of a request.
+        let is_weak =
+            name.eq_ignore_ascii_case("signature") || name.eq_ignore_ascii_case("session");
+        if is_weak && !self.is_tight {
+            return None;
+        }
+        let is_prose = prose::is_word(value);
+        if is_header {
+            // `Authorization: Bearer x`, but not `authorization: permission denied`.
+            let is_scheme = matches!(
+                value.to_ascii_lowercase().as_str(),
+                "bearer" | "basic" | "token" | "digest" | "negotiate" | "key"
+            );
+            let more = first(&text[self.value.range.end..], 128);
+            let mut more = more.split_whitespace();
+            let has_more = more.next().is_some_and(|word| !prose::is_word(word));
+            let is_one = !is_prose || (is_scheme && has_more);
+            return is_one.then(|| start..value::line_end(text, start));
+        }
+        if is_prose && !self.is_tight {
+            return None;
+        }
+        if prose::is_word(value) && !value.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            return None;
+        }
+        Some(start..self.end(text))
+    }
+
+    /// `Password=two words;` ends at its `;`, and what has a line for itself ends with it.
+    fn end(&self, text: &str) -> usize {
+        let range = &self.value.range;
+        let line = value::line_end(text, range.start);
+        if self.is_tight {
+            let rest = &text[range.end..line];
+            return match rest.find(';') {
+                Some(length) if !rest[..length].contains(['=', ',', '&']) => range.end + length,
+                _ => range.end,
+            };
+        }
+        let before = text[..self.name.range.start]
+            .trim_end_matches([' ', '\t', '-', '*', '>', '#', '"', '\'', '`']);
+        if before.is_empty() || before.ends_with('\n') || before.ends_with("\\n") {
+            let rest = &text[range.start..line];
+            let end = [", ", "; "].iter().filter_map(|sign| rest.find(sign)).min();
+            return end
+                .map_or(line, |length| range.start + length)
+                .max(range.end);
+        }
+        range.end
+    }
+
+    fn is_in_query(&self, text: &str) -> bool {
+        text[..self.name.range.start].ends_with(['?', '&', '#'])
+    }
+}
+
+/// The name that ends before this place, and whether it has quotes.
+fn name_before(text: &str, at: usize) -> Option<(Range<usize>, bool)> {
+    let bytes = text.as_bytes();
+    let back = |end: usize, is_one: fn(u8) -> bool, most: usize| {
+        end - bytes[..end]
+            .iter()
+            .rev()
+            .take(most)
+            .take_while(|byte| is_one(**byte))
+            .count()
+    };
+    let end = back(at, |byte| byte == b' ', 2);
+    let unquoted = back(end, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']'), 1);
+    let is_quoted = unquoted < end;
+    let end = if is_quoted {
+        back(unquoted, |byte| byte == b'\\', 16)
+    } else {
+        end
+    };
+    let start = back(
+        end,
+        |byte| {
+            byte.is_ascii_alphanumeric()
+                || matches!(byte, b'_' | b'-' | b'.' | b'$')
+                || !byte.is_ascii()
+        },
+        LONGEST,
+    );
+    let mut start = (start..end).find(|at| text.is_char_boundary(*at))?;
+    // An escaped end of a line is no part of a name.
+    if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
+        start += 1;
+    }
+    (start < end).then_some((start..end, is_quoted))
+}
+
+/// What a program writes where there is no value.
+fn is_constant(value: &str) -> bool {
+    [
+        "null",
+        "none",
+        "true",
+        "false",
+        "nil",
+        "undefined",
+        "unset",
+        "Some",
+        "None",
+    ]
+    .iter()
+    .any(|word| value.eq_ignore_ascii_case(word))
+}
+
+/// A small number is a count, unless it is what is short by its nature.
+fn is_count(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    value.len() <= 3
+        && value.bytes().all(|byte| byte.is_ascii_digit())
+        && !["pin", "otp", "cvv", "cvc", "code"]
+            .iter()
+            .any(|short| name.ends_with(short))
+}
+
+/// A bot's token: `123456789:AA…`.
+fn telegram(name: &str, value: &str) -> bool {
+    let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
+    (8..=12).contains(&digits) && value.starts_with("AA") && value.len() >= 30
+}

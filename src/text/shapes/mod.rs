@@ -1,0 +1,183 @@
+//! Secrets that are known by their shape, wherever they stand in a text.
+//!
+//! One pass from left to right. A rule is tried where a character may begin what it knows, and
+//! reads forward; only names before a `:` or `=` are read backward, and no further than a name is
+//! long.
+
+mod assigned;
+mod pairs;
+mod pem;
+mod prose;
+mod schemes;
+mod spoken;
+mod tokens;
+mod url;
+mod value;
+
+use self::pairs::Pairs;
+pub(crate) use self::pairs::{is_name, is_value};
+use super::SCAN_LIMIT;
+use std::ops::Range;
+
+/// The places of the secrets in a text, in their order. A text without any costs no allocation.
+pub(super) fn find(text: &str) -> Vec<Range<usize>> {
+    let mut scan = Scan {
+        text,
+        bytes: text.as_bytes(),
+        found: Vec::new(),
+        pairs: Pairs::default(),
+        left: 4 * SCAN_LIMIT,
+    };
+    scan.run();
+    scan.in_order()
+}
+
+/// Each secret in a text, and the passwords within them that others may quote alone.
+pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) {
+    for range in find(text) {
+        let secret = &text[range.clone()];
+        let before = &text[..range.start];
+        see(secret);
+        if before.ends_with("://")
+            && let Some((_, password)) = secret.split_once(':')
+        {
+            see(password);
+            see(&percent_decoded(password));
+        }
+        if let Some(pair) = schemes::decoded(secret)
+            && let Some((_, password)) = std::str::from_utf8(&pair)
+                .ok()
+                .and_then(|pair| pair.split_once(':'))
+        {
+            see(password);
+        }
+    }
+}
+
+/// The values of cookies, and of other lists like them, that others may quote alone.
+pub(super) fn each_of_list(secret: &str, see: &mut dyn FnMut(&str)) {
+    let members = secret
+        .split(';')
+        .filter_map(|member| member.split_once('='));
+    members
+        .map(|(_, value)| value.trim())
+        .filter(|value| prose::is_random(value))
+        .for_each(see);
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        let hex = hex.filter(|_| byte == b'%');
+        if let Some(decoded) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            out.push(decoded);
+            rest = &after[2..];
+        } else {
+            out.push(byte);
+            rest = after;
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+struct Scan<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    found: Vec<Range<usize>>,
+    pairs: Pairs,
+    /// How much may still be read for pairs: their values overlap.
+    left: usize,
+}
+
+impl Scan<'_> {
+    fn run(&mut self) {
+        let mut at = 0;
+        while let Some(&byte) = self.bytes.get(at) {
+            let secret = match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'1' if self.begins_word(at) => self.word(at),
+                b':' | b'=' => self.separator(at),
+                b'-' => pem::block(self.text, at).or_else(|| self.flag(at)),
+                b'>' => self.element(at),
+                b'{' | b'}' => {
+                    self.pairs = Pairs::default();
+                    None
+                }
+                _ => None,
+            };
+            at += 1;
+            if let Some(secret) = secret {
+                // The value of a pair may stand before its name.
+                at = at.max(secret.end);
+                self.found.push(secret);
+            }
+        }
+    }
+
+    /// A token of a known issuer, or a credential after the name of its scheme.
+    fn word(&self, at: usize) -> Option<Range<usize>> {
+        let after_name = match self.bytes[at] | 0x20 {
+            b'b' => schemes::credential(self.text, at),
+            b'a' | b'p' | b's' | b't' => spoken::value(self.text, at),
+            _ => None,
+        };
+        after_name.or_else(|| tokens::known(self.text, at))
+    }
+
+    fn separator(&mut self, at: usize) -> Option<Range<usize>> {
+        if let Some(user) = url::user(self.text, at) {
+            return Some(user);
+        }
+        let name = assigned::Name::before(self.text, at)?;
+        let is_paired = is_name(name.as_str(self.text)) || is_value(name.as_str(self.text));
+        let is_paired = is_paired && self.left > 0;
+        if !is_paired && !name.may_be_secret(self.text) {
+            return None;
+        }
+        let assignment = assigned::Assignment::of(self.text, name, at)?;
+        if is_paired {
+            self.left = self.left.saturating_sub(assignment.value.range.len() + 8);
+            let pair = self.pairs.see(self.text, &assignment);
+            return pair.or_else(|| assignment.secret(self.text));
+        }
+        assignment.secret(self.text)
+    }
+
+    /// `--password value`, also as two strings of a list.
+    fn flag(&self, at: usize) -> Option<Range<usize>> {
+        let is_flag = self.begins_word(at) && self.bytes.get(at + 1) == Some(&b'-');
+        is_flag.then(|| spoken::flag(self.text, at + 2))?
+    }
+
+    /// `<password>value</password>`.
+    fn element(&self, at: usize) -> Option<Range<usize>> {
+        spoken::element(self.text, at)
+    }
+
+    /// Whether no word goes on there; an escape in front of it is no part of it.
+    fn begins_word(&self, at: usize) -> bool {
+        let back = |by: usize| at.checked_sub(by).map(|at| self.bytes[at]);
+        match back(1) {
+            Some(byte) if byte.is_ascii_alphanumeric() || byte == b'_' => {
+                back(3) == Some(b'%')
+                    || (back(2) == Some(b'\\') && matches!(byte, b'n' | b'r' | b't'))
+            }
+            Some(b'-') => self.bytes[at] != b'-',
+            _ => true,
+        }
+    }
+
+    fn in_order(mut self) -> Vec<Range<usize>> {
+        self.found.sort_unstable_by_key(|range| range.start);
+        let mut end = 0;
+        self.found.retain(|range| {
+            let is_new = range.start >= end && !range.is_empty();
+            if is_new {
+                end = range.end;
+            }
+            is_new
+        });
+        self.found
+    }
+}

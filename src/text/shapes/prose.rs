@@ -1,0 +1,204 @@
+//! Words that follow the name of a secret where people write about it.
+
+const WORDS: &[&str] = &[
+    "a",
+    "about",
+    "access",
+    "already",
+    "an",
+    "and",
+    "any",
+    "are",
+    "array",
+    "as",
+    "at",
+    "attempt",
+    "auth",
+    "authentication",
+    "authorization",
+    "bad",
+    "be",
+    "bearer",
+    "before",
+    "boolean",
+    "bonds",
+    "by",
+    "can",
+    "cannot",
+    "contains",
+    "could",
+    "credentials",
+    "denied",
+    "did",
+    "digest",
+    "does",
+    "empty",
+    "error",
+    "exceeded",
+    "expected",
+    "expired",
+    "expires",
+    "failed",
+    "failure",
+    "false",
+    "field",
+    "fields",
+    "for",
+    "forbidden",
+    "format",
+    "found",
+    "from",
+    "got",
+    "granted",
+    "had",
+    "has",
+    "have",
+    "header",
+    "headers",
+    "if",
+    "in",
+    "incorrect",
+    "input",
+    "insufficient",
+    "integer",
+    "invalid",
+    "is",
+    "it",
+    "key",
+    "length",
+    "limit",
+    "list",
+    "login",
+    "malformed",
+    "may",
+    "mismatch",
+    "missing",
+    "must",
+    "need",
+    "needs",
+    "negotiate",
+    "never",
+    "new",
+    "nil",
+    "no",
+    "none",
+    "not",
+    "null",
+    "number",
+    "oauth",
+    "object",
+    "of",
+    "ok",
+    "on",
+    "only",
+    "optional",
+    "or",
+    "parse",
+    "password",
+    "permission",
+    "please",
+    "provided",
+    "refused",
+    "rejected",
+    "required",
+    "revoked",
+    "scheme",
+    "scope",
+    "secret",
+    "see",
+    "server",
+    "set",
+    "should",
+    "some",
+    "string",
+    "support",
+    "supported",
+    "than",
+    "that",
+    "the",
+    "this",
+    "to",
+    "token",
+    "tokens",
+    "too",
+    "true",
+    "type",
+    "unauthorized",
+    "undefined",
+    "unexpected",
+    "unknown",
+    "unset",
+    "unsupported",
+    "use",
+    "used",
+    "user",
+    "using",
+    "valid",
+    "validation",
+    "value",
+    "values",
+    "was",
+    "were",
+    "when",
+    "will",
+    "with",
+    "without",
+    "wrong",
+    "you",
+    "your",
+    "http",
+    "https",
+    "json",
+];
+
+/// Whether a word is one of prose, or a placeholder, and no secret. It may have signs after it.
+pub(super) fn is_word(word: &str) -> bool {
+    let word = word
+        .trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '>' | '}' | '*' | ']'));
+    let is_listed = || WORDS.iter().any(|listed| listed.eq_ignore_ascii_case(word));
+    word.is_empty() || (word.len() <= 16 && is_listed()) || is_placeholder(word)
+}
+
+/// `<token>`, `${TOKEN}`, `$TOKEN`, `***`, `[masked]`.
+fn is_placeholder(word: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    };
+    let inside = |begin: &str, end: &str| {
+        word.strip_prefix(begin)
+            .and_then(|rest| rest.strip_suffix(end))
+            .is_some_and(is_name)
+    };
+    inside("<", ">")
+        || inside("${", "}")
+        || inside("[", "]")
+        || inside("{", "}")
+        || inside("{{", "}}")
+        || word.bytes().all(|byte| byte == b'*')
+        || word.strip_prefix('$').is_some_and(|name| {
+            is_name(name) && !name.bytes().any(|byte| byte.is_ascii_lowercase())
+        })
+}
+
+/// Whether a word looks made by a machine or against guessing: letters with digits or signs.
+pub(super) fn is_random(word: &str) -> bool {
+    let has = |is_one: fn(&u8) -> bool| word.bytes().any(|byte| is_one(&byte));
+    let is_known = matches!(
+        word.to_ascii_lowercase().as_str(),
+        "sha1"
+            | "sha256"
+            | "sha512"
+            | "base64"
+            | "base32"
+            | "oauth2"
+            | "argon2"
+            | "argon2id"
+            | "utf8mb4"
+            | "hs256"
+            | "rs256"
+    );
+    word.len() >= 6 && has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit) && !is_known
+}

@@ -1,0 +1,176 @@
+//! Tokens whose beginning names their issuer.
+
+use std::ops::Range;
+
+type IsPart = fn(u8) -> bool;
+
+const WORD: IsPart = |byte| byte.is_ascii_alphanumeric() || byte == b'_';
+const DASHED: IsPart = |byte| WORD(byte) || byte == b'-';
+const DOTTED: IsPart = |byte| DASHED(byte) || byte == b'.';
+const UPPER: IsPart = |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit();
+const HEX: IsPart = |byte| byte.is_ascii_hexdigit();
+const PATH: IsPart = |byte| DASHED(byte) || byte == b'/';
+
+/// The beginning, how many characters follow at least, and which ones.
+const ISSUERS: &[(&str, usize, IsPart)] = &[
+    ("ghp_", 16, WORD),
+    ("gho_", 16, WORD),
+    ("ghu_", 16, WORD),
+    ("ghs_", 16, DOTTED),
+    ("ghr_", 16, WORD),
+    ("github_pat_", 16, WORD),
+    ("glpat-", 12, DOTTED),
+    ("gldt-", 12, DOTTED),
+    ("glrt-", 12, DOTTED),
+    ("glptt-", 12, DASHED),
+    ("glcbt-", 12, DASHED),
+    ("gloas-", 12, DASHED),
+    ("glft-", 12, DASHED),
+    ("xoxa-", 8, DASHED),
+    ("xoxb-", 8, DASHED),
+    ("xoxc-", 8, DASHED),
+    ("xoxd-", 8, DASHED),
+    ("xoxe-", 8, DASHED),
+    ("xoxe.", 8, DOTTED),
+    ("xoxo-", 8, DASHED),
+    ("xoxp-", 8, DASHED),
+    ("xoxr-", 8, DASHED),
+    ("xoxs-", 8, DASHED),
+    ("xapp-", 8, DASHED),
+    ("hooks.slack.com/services/", 8, PATH),
+    ("hooks.slack.com/workflows/", 8, PATH),
+    ("hooks.slack.com/triggers/", 8, PATH),
+    ("discord.com/api/webhooks/", 8, PATH),
+    ("discordapp.com/api/webhooks/", 8, PATH),
+    ("sk_live_", 8, WORD),
+    ("sk_test_", 8, WORD),
+    ("rk_live_", 8, WORD),
+    ("rk_test_", 8, WORD),
+    ("whsec_", 8, |byte| {
+        WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
+    }),
+    ("sk-ant-", 8, DASHED),
+    ("sk-proj-", 8, DASHED),
+    ("sk-svcacct-", 8, DASHED),
+    ("sk-or-", 8, DASHED),
+    ("gsk_", 20, WORD),
+    ("xai-", 20, DASHED),
+    ("pplx-", 20, DASHED),
+    ("tvly-", 12, DASHED),
+    ("hf_", 20, WORD),
+    ("r8_", 20, WORD),
+    ("AIza", 30, DASHED),
+    ("ya29.", 16, DASHED),
+    ("1//0", 20, DASHED),
+    ("GOCSPX-", 16, DASHED),
+    ("npm_", 20, WORD),
+    ("pypi-", 20, DASHED),
+    ("rubygems_", 20, WORD),
+    ("dckr_pat_", 12, DASHED),
+    ("dop_v1_", 20, WORD),
+    ("doo_v1_", 20, WORD),
+    ("dor_v1_", 20, WORD),
+    ("hvs.", 16, DASHED),
+    ("hvb.", 16, DASHED),
+    ("shpat_", 16, WORD),
+    ("shpss_", 16, WORD),
+    ("shpca_", 16, WORD),
+    ("shppa_", 16, WORD),
+    ("sq0atp-", 16, DASHED),
+    ("sq0csp-", 16, DASHED),
+    ("lin_api_", 16, WORD),
+    ("ntn_", 20, WORD),
+    ("figd_", 16, DASHED),
+    ("glsa_", 16, WORD),
+    ("glc_", 20, |byte| {
+        WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
+    }),
+    ("phx_", 20, WORD),
+    ("sntrys_", 16, |byte| {
+        WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
+    }),
+    ("sbp_", 20, WORD),
+    ("pul-", 20, WORD),
+    ("PMAK-", 16, DASHED),
+    ("NRAK-", 16, DASHED),
+    ("ATATT3", 20, |byte| DASHED(byte) || byte == b'='),
+    ("ATCTT3", 20, |byte| DASHED(byte) || byte == b'='),
+    ("AGE-SECRET-KEY-1", 16, UPPER),
+    ("dp.pt.", 16, DASHED),
+    ("dp.st.", 16, DOTTED),
+    ("xkeysib-", 16, DASHED),
+    ("SG.", 30, DOTTED),
+];
+
+/// The same with as many characters as stand there, and no more.
+const EXACT: &[(&str, usize, IsPart)] = &[
+    ("AKIA", 16, UPPER),
+    ("ASIA", 16, UPPER),
+    ("ABIA", 16, UPPER),
+    ("ACCA", 16, UPPER),
+    ("SK", 32, HEX),
+    ("key-", 32, HEX),
+    ("dapi", 32, HEX),
+];
+
+/// The token that begins there.
+pub(super) fn known(text: &str, at: usize) -> Option<Range<usize>> {
+    let rest = &text.as_bytes()[at..];
+    // Words of prose go on in small letters to their end.
+    let letters = rest
+        .iter()
+        .take(16)
+        .take_while(|byte| byte.is_ascii_lowercase())
+        .count();
+    let next = rest.get(letters.max(1))?;
+    let may_be_one = match letters {
+        0 => next.is_ascii_uppercase() || matches!(next, b'.' | b'/' | b'-'),
+        _ => next.is_ascii_alphanumeric() || matches!(next, b'_' | b'-' | b'.'),
+    };
+    if !may_be_one {
+        return None;
+    }
+    let issued = ISSUERS.iter().find_map(|(begin, least, is_part)| {
+        let length = run(rest.strip_prefix(begin.as_bytes())?, *is_part);
+        (length >= *least).then_some(begin.len() + length)
+    });
+    let exact = || {
+        EXACT.iter().find_map(|(begin, length, is_part)| {
+            let after = rest.strip_prefix(begin.as_bytes())?;
+            let is_one = run(after, *is_part) == *length && run(after, WORD) == *length;
+            is_one.then_some(begin.len() + length)
+        })
+    };
+    let length = issued
+        .or_else(exact)
+        .or_else(|| openai(rest))
+        .or_else(|| jwt(rest))?;
+    let dots = rest[..length]
+        .iter()
+        .rev()
+        .take_while(|byte| **byte == b'.')
+        .count();
+    Some(at..at + length - dots)
+}
+
+/// `sk-` begins words too: a key has digits, and is long.
+fn openai(rest: &[u8]) -> Option<usize> {
+    let after = rest.strip_prefix(b"sk-")?;
+    let length = run(after, DASHED);
+    let is_key = length >= 20 && after[..length].iter().any(u8::is_ascii_digit);
+    is_key.then_some(3 + length)
+}
+
+/// Three parts, of which the first is an object in Base64; the last one may be missing.
+fn jwt(rest: &[u8]) -> Option<usize> {
+    let head = run(rest.starts_with(b"eyJ").then_some(rest)?, DASHED);
+    let body = run(rest.get(head..)?.strip_prefix(b".")?, DASHED);
+    if head < 10 || (body < 4 && rest.get(head + 1) != Some(&b'.')) {
+        return None;
+    }
+    Some(head + run(&rest[head..], DOTTED))
+}
+
+fn run(bytes: &[u8], is_part: IsPart) -> usize {
+    bytes.iter().take_while(|byte| is_part(**byte)).count()
+}
