@@ -1,5 +1,5 @@
-use super::{dial, lease::Lease, service::Owner};
-use crate::failure::{BoxError, Class, Delivery, Failure, Stopped};
+use super::{dial, lease::Lease, outcome, service::Owner};
+use crate::failure::{BoxError, Delivery, Failure, Stopped};
 use pin_project::pin_project;
 use std::{
     fmt,
@@ -123,7 +123,7 @@ where
                         Poll::Ready(Err(error)) => {
                             let failure = dial::failure(Failure::from_any(error));
                             shared.retire(lease, &failure);
-                            if !is_lost(&failure) {
+                            if !outcome::is_lost(&failure) {
                                 return Poll::Ready(Err(failure));
                             }
                             // The call never left: it is made on the next one.
@@ -136,27 +136,12 @@ where
                 }
                 StateProj::Calling(answer) => {
                     let mut outcome = ready!(answer.poll(cx)).map_err(Failure::from_any);
-                    match &mut outcome {
-                        Err(failure) if is_lost(failure) => {
-                            if failure.class() != Class::Timeout && lease.has_answered() {
-                                failure.set_paced();
-                            }
-                            shared.retire(lease, failure);
-                        }
-                        _ => lease.answer(),
-                    }
+                    outcome::observe(shared, lease, outcome.as_mut().map(drop));
                     return Poll::Ready(outcome);
                 }
             }
         }
     }
-}
-
-/// Whether the connection is of no more use. One that brought an answer is, whatever that says; but
-/// for the answer that there is no such session.
-fn is_lost(failure: &Failure) -> bool {
-    let is_answer = failure.has_result() || failure.rpc_error().is_some();
-    failure.class().needs_new_connection() && (!is_answer || failure.class() == Class::SessionLost)
 }
 
 impl<C, Req> fmt::Debug for ResponseFuture<C, Req>

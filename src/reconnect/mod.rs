@@ -81,6 +81,7 @@ mod future;
 mod handle;
 mod layer;
 mod lease;
+mod outcome;
 mod service;
 mod settings;
 mod shared;

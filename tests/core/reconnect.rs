@@ -1,6 +1,7 @@
 //! One connection for all, what becomes of it, and of the calls meanwhile.
 
 mod waiting;
+mod with;
 
 use crate::support::Strict;
 use mcp_resilience::{
