@@ -5,7 +5,7 @@ use crate::{
     failure::BoxError,
     fatal::{FatalHandle, FatalLayer, FatalStop},
     is_error::{IsError, IsErrorLayer},
-    reconnect::{Reconnect, ReconnectHandle, ReconnectLayer},
+    reconnect::{Probe, Reconnect, ReconnectHandle, ReconnectLayer},
     retry::{Retry, RetryLayer},
 };
 use std::sync::Arc;
@@ -76,9 +76,9 @@ impl ResilienceLayer {
     /// named by the same rules. A call waits for a connection for half of its deadline at most, so
     /// that what it fails with says why there is none. The handle watches the connection, and ends
     /// it.
-    pub fn connect<M, T>(
+    pub fn connect<M, T, P>(
         &self,
-        reconnect: &ReconnectLayer<T>,
+        reconnect: &ReconnectLayer<T, P>,
         connector: M,
     ) -> (
         Connected<M::Response>,
@@ -90,6 +90,7 @@ impl ResilienceLayer {
         M::Error: Into<BoxError>,
         M::Future: Send,
         T: Clone + Send + 'static,
+        P: Probe<M::Response>,
     {
         let (timeout, classify, rules) = (
             self.timeout.clone(),

@@ -76,21 +76,28 @@
 //! ```
 
 mod builder;
+mod caught;
 mod dial;
+mod dialing;
 mod future;
 mod handle;
 mod layer;
-mod lease;
+mod machine;
 mod outcome;
+mod probe;
+mod probing;
 mod service;
 mod settings;
 mod shared;
-mod state;
+mod status;
+mod waiting;
 
 pub use self::{
     builder::{InvalidReconnect, ReconnectBuilder},
     future::ResponseFuture,
     handle::ReconnectHandle,
     layer::ReconnectLayer,
+    probe::{NoProbe, Probe},
     service::Reconnect,
+    status::{ConnectionState, StateChanges},
 };

@@ -1,4 +1,4 @@
-use super::{Client, Connector, client::Parts};
+use super::{Client, Connection, Connector, client::Parts};
 use crate::{call::Hints, failure::Failure, preset::ResilienceLayer, reconnect::ReconnectLayer};
 use std::time::Duration;
 
@@ -61,7 +61,10 @@ impl<C: Connector> ClientBuilder<C> {
         let (catalog, census) = (self.connector.catalog(), self.connector.census());
         // The connector knows better what was wrong with a dial that took too long.
         let limit = self.connector.start_timeout().saturating_add(MOMENT);
-        let reconnect = self.reconnect.with_dial_timeout_of(limit);
+        let reconnect = self
+            .reconnect
+            .with_dial_timeout_of(limit)
+            .with_probe(|connection: Connection| async move { connection.ping().await });
         let (stack, handle) = self.resilience.connect(&reconnect, self.connector);
         Client::new(Parts {
             stack,
