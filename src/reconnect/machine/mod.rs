@@ -15,7 +15,7 @@ mod state;
 mod ticket;
 
 pub(super) use self::{
-    decision::{Ended, Look, Lost, Turn},
+    decision::{Look, Turn},
     health::{NextStep, ProbeId},
     phase::{DialId, Generation},
     state::Machine,

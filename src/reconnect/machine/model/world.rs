@@ -1,82 +1,48 @@
-//! Checks the machine over all interleavings: two callers, their calls, the tasks of the dials, the
-//! clock, and one shutdown, reset and renewal. Breadth first, so that the shortest way to a fault is
-//! shown.
+//! Two callers and the tasks around a machine, and what an event does to them.
 
-use super::{Look, Machine, NextStep, Ticket, Turn};
+use super::event::{Event, Limits};
 use crate::{
     backoff::{Backoff, Jitter},
     failure::{Class, Failure},
-    reconnect::settings::Settings,
+    reconnect::{
+        machine::{Look, Machine, NextStep, Ticket, Turn},
+        settings::Settings,
+    },
 };
-use std::{
-    collections::{HashSet, VecDeque},
-    time::Duration,
-};
+use std::time::Duration;
 use tokio::time::Instant;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
-enum Caller {
+pub(super) enum Caller {
     Away,
     Waiting { ticket: Ticket, is_woken: bool },
     Calling { generation: u64 },
 }
 
 #[derive(Clone, Debug)]
-struct Task {
-    id: u64,
-    is_dialing: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Event {
-    Call(usize),
-    Look(usize),
-    Leave(usize),
-    TooLate(usize),
-    Answer(usize),
-    Lose(usize),
-    TimeOut(usize),
-    GiveUp(usize),
-    Turn(usize),
-    Connect(usize),
-    Refuse(usize),
-    Die(usize),
-    StaleConnect(u64),
-    ProbeEnds(bool),
-    Tick,
-    Reset,
-    Renew,
-    Close,
+pub(super) struct Task {
+    pub(super) id: u64,
+    pub(super) is_dialing: bool,
 }
 
 #[derive(Clone, Debug)]
-struct World {
-    machine: Machine<u64>,
-    callers: [Caller; 2],
-    calls_left: [u8; 2],
-    tasks: Vec<Task>,
-    probe: Option<(u64, u64)>,
-    now: Instant,
-    ticks_left: u8,
-    is_closed: bool,
-    resets_left: u8,
-    renewals_left: u8,
-}
-
-/// What may happen besides calls and dials.
-#[derive(Clone, Copy)]
-struct Limits {
-    calls: u8,
-    ticks: u8,
-    dials: u64,
-    meddles: u8,
-    can_be_probed: bool,
+pub(super) struct World {
+    pub(super) machine: Machine<u64>,
+    pub(super) callers: [Caller; 2],
+    pub(super) calls_left: [u8; 2],
+    pub(super) tasks: Vec<Task>,
+    pub(super) probe: Option<(u64, u64)>,
+    pub(super) now: Instant,
+    pub(super) ticks_left: u8,
+    pub(super) is_closed: bool,
+    pub(super) resets_left: u8,
+    pub(super) renewals_left: u8,
 }
 
 impl World {
-    fn new(now: Instant, limits: Limits, first_dial_is_fatal: bool) -> Self {
+    pub(super) fn new(now: Instant, limits: Limits, first_dial_is_fatal: bool) -> Self {
         let settings = Settings {
             backoff: Backoff::new(SECOND, SECOND).unwrap(),
             jitter: Jitter::none(),
@@ -100,60 +66,7 @@ impl World {
         }
     }
 
-    /// Everything that may happen now.
-    fn events(&self, limits: Limits) -> Vec<Event> {
-        let mut events = Vec::new();
-        for (at, caller) in self.callers.iter().enumerate() {
-            match caller {
-                Caller::Away if self.calls_left[at] > 0 => events.push(Event::Call(at)),
-                Caller::Away => {}
-                Caller::Waiting { ticket, is_woken } => {
-                    if *is_woken {
-                        events.push(Event::Look(at));
-                    }
-                    events.push(Event::Leave(at));
-                    if self.now >= ticket.until {
-                        events.push(Event::TooLate(at));
-                    }
-                }
-                Caller::Calling { .. } => events.extend([
-                    Event::Answer(at),
-                    Event::Lose(at),
-                    Event::TimeOut(at),
-                    Event::GiveUp(at),
-                ]),
-            }
-        }
-        for (at, task) in self.tasks.iter().enumerate() {
-            events.push(Event::Die(at));
-            match task.is_dialing {
-                false => events.push(Event::Turn(at)),
-                true => events.extend([Event::Connect(at), Event::Refuse(at)]),
-            }
-            // Another task may be late with an older dial, too.
-            if task.id > 1 {
-                events.push(Event::StaleConnect(task.id - 1));
-            }
-        }
-        if self.probe.is_some() {
-            events.extend([Event::ProbeEnds(true), Event::ProbeEnds(false)]);
-        }
-        if self.ticks_left > 0 {
-            events.push(Event::Tick);
-        }
-        if self.resets_left > 0 {
-            events.push(Event::Reset);
-        }
-        if self.renewals_left > 0 {
-            events.push(Event::Renew);
-        }
-        if limits.meddles > 0 && !self.is_closed {
-            events.push(Event::Close);
-        }
-        events
-    }
-
-    fn wake(&mut self) {
+    pub(super) fn wake(&mut self) {
         for caller in &mut self.callers {
             if let Caller::Waiting { is_woken, .. } = caller {
                 *is_woken = true;
@@ -161,7 +74,7 @@ impl World {
         }
     }
 
-    fn lose(&mut self, generation: u64) {
+    pub(super) fn lose(&mut self, generation: u64) {
         let failure = Failure::connection("reset");
         let lost = self.machine.lost(generation, &failure, SECOND, self.now);
         if lost.retired.is_some() {
@@ -169,7 +82,7 @@ impl World {
         }
     }
 
-    fn doubt(&mut self, generation: u64, next: NextStep) {
+    pub(super) fn doubt(&mut self, generation: u64, next: NextStep) {
         match next {
             NextStep::Keep => {}
             NextStep::Retire => self.lose(generation),
@@ -181,7 +94,7 @@ impl World {
         }
     }
 
-    fn calling(&mut self, at: usize) -> u64 {
+    pub(super) fn calling(&mut self, at: usize) -> u64 {
         let caller = std::mem::replace(&mut self.callers[at], Caller::Away);
         let Caller::Calling { generation } = caller else {
             panic!("{caller:?}");
@@ -189,7 +102,7 @@ impl World {
         generation
     }
 
-    fn apply(&mut self, event: Event, limits: Limits) {
+    pub(super) fn apply(&mut self, event: Event, limits: Limits) {
         let patience = 3 * SECOND;
         match event {
             Event::Call(at) => {
@@ -296,7 +209,7 @@ impl World {
         }
     }
 
-    fn look(&mut self, at: usize) {
+    pub(super) fn look(&mut self, at: usize) {
         let Caller::Waiting { ticket, .. } = self.callers[at] else {
             panic!("nobody looks");
         };
@@ -319,96 +232,5 @@ impl World {
         if !matches!(self.callers[at], Caller::Waiting { .. }) {
             self.machine.leave();
         }
-    }
-
-    fn check(&self) -> Result<(), &'static str> {
-        let dialing = self.tasks.iter().filter(|task| task.is_dialing).count();
-        let holds = |holds: bool, rule| if holds { Ok(()) } else { Err(rule) };
-        holds(dialing <= 1, "two dials at once")?;
-        let current = self.machine.dialing();
-        let has_task = |id| self.tasks.iter().any(|task| task.id == id);
-        holds(current.is_none_or(has_task), "a dial without a task")?;
-        let is_stuck = |caller: &Caller| {
-            matches!(
-                caller,
-                Caller::Waiting {
-                    is_woken: false,
-                    ..
-                }
-            )
-        };
-        let nobody_is_stuck = current.is_some() || !self.callers.iter().any(is_stuck);
-        holds(nobody_is_stuck, "a caller waits and nobody dials")?;
-        let is_closed = self.machine.state().is_closed();
-        holds(is_closed == self.is_closed, "closed does not stay closed")?;
-        let waits = |caller: &&Caller| matches!(caller, Caller::Waiting { .. });
-        let waiting = self.callers.iter().filter(waits).count();
-        holds(waiting == self.machine.waiting(), "the count is wrong")
-    }
-
-    fn key(&self) -> String {
-        format!("{self:?}")
-    }
-}
-
-/// Visits every state, and returns how many there are.
-fn search(limits: Limits, first_dial_is_fatal: bool) -> usize {
-    let first = World::new(Instant::now(), limits, first_dial_is_fatal);
-    let mut seen = HashSet::from([hash(&first)]);
-    let mut open = VecDeque::from([(first, Vec::new())]);
-    while let Some((world, path)) = open.pop_front() {
-        for event in world.events(limits) {
-            let mut next = world.clone();
-            next.apply(event, limits);
-            if next.tasks.iter().any(|task| task.id > limits.dials) {
-                continue;
-            }
-            if let Err(rule) = next.check() {
-                panic!("{rule} after {path:?} and {event:?}: {next:?}");
-            }
-            if seen.insert(hash(&next)) {
-                let mut path = path.clone();
-                path.push(event);
-                open.push_back((next, path));
-            }
-        }
-    }
-    seen.len()
-}
-
-fn hash(world: &World) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    world.key().hash(&mut hasher);
-    hasher.finish()
-}
-
-#[test]
-fn no_interleaving_of_two_callers_breaks_a_rule_of_dialing() {
-    let limits = Limits {
-        calls: 2,
-        ticks: 2,
-        dials: 3,
-        meddles: 0,
-        can_be_probed: true,
-    };
-    let states = search(limits, false);
-    assert!(states > 1_000, "{states}");
-    println!("{states} states");
-}
-
-#[test]
-fn no_interleaving_with_a_shutdown_a_reset_and_a_renewal_breaks_a_rule_of_dialing() {
-    for first_dial_is_fatal in [false, true] {
-        let limits = Limits {
-            calls: 1,
-            ticks: 1,
-            dials: 3,
-            meddles: 1,
-            can_be_probed: false,
-        };
-        let states = search(limits, first_dial_is_fatal);
-        assert!(states > 1_000, "{states}");
-        println!("{states} states");
     }
 }
