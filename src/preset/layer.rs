@@ -73,7 +73,8 @@ impl ResilienceLayer {
     /// Wraps a connector: the connections it makes get the timeout, and all of them together the
     /// other layers. Each is classified by itself too, so that a connection is replaced for what
     /// its answers and errors mean, and not for their types alone; errors of the connector are
-    /// named by the same rules. A call waits for a connection for half of its deadline at most, so
+    /// named by the same rules. A [probe](crate::reconnect#probes) asks
+    /// the connection without these layers. A call waits for a connection for half of its deadline at most, so
     /// that what it fails with says why there is none. The handle watches the connection, and ends
     /// it.
     pub fn connect<M, T, P>(

@@ -30,7 +30,7 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
     /// Calls that run on the old connection finish there.
     ///
     /// A dial in progress is not made twice: its end is waited for. Also ends
-    /// [`Down`](ConnectionState::Down). Dropping the future does not stop the dial.
+    /// [`Down`](ConnectionState::Down). Dropping the future does not stop a dial in progress.
     ///
     /// # Errors
     ///

@@ -187,13 +187,13 @@ impl<C: Clone + Send + 'static> Shared<C> {
         let now = Instant::now();
         let lost = self.tell(|machine| machine.lost(generation, failure, wait, now));
         if lost.retired.is_some() {
+            self.change(|_| ());
             tracing::warn!(
                 generation,
                 class = failure.class().as_str(),
                 error = %failure.chain(),
                 "connection lost, the next call gets a new one"
             );
-            self.change(|_| ());
         }
         // The connection itself goes here, outside the lock: closing it may take what it takes.
         drop(lost.retired);

@@ -11,6 +11,7 @@ mod dial;
 mod faults;
 mod many;
 mod peers;
+mod probing;
 mod rmcp_texts;
 mod status;
 mod support;

@@ -30,7 +30,8 @@ impl<C: Connector> ClientBuilder<C> {
     }
 
     /// How connections are made again, instead of the [defaults](crate::reconnect#defaults). The dial
-    /// timeout, unless it is set, is a second more than the connector's own.
+    /// timeout, unless it is set, is a second more than the connector's own. Connections are probed by
+    /// MCP's `ping`.
     pub fn reconnect(mut self, layer: ReconnectLayer<()>) -> Self {
         self.reconnect = layer;
         self
@@ -48,7 +49,8 @@ impl<C: Connector> ClientBuilder<C> {
     ///
     /// [`Fatal`](crate::Class::Fatal), with the connector's failure as its source, when the first
     /// dial fails. With [`retry_first_dial`](crate::reconnect::ReconnectBuilder::retry_first_dial),
-    /// what the connector fails with for good, or `Connection` when the patience is over.
+    /// the failure of the last dial, once it was [waited
+    /// for](crate::reconnect#how-long-a-call-waits) in vain.
     pub async fn connect(self) -> Result<Client, Failure> {
         let client = self.build();
         client.handle().connect().await?;

@@ -76,8 +76,11 @@ impl World {
 
     pub(super) fn lose(&mut self, generation: u64) {
         let failure = Failure::connection("reset");
+        let current = self.machine.connection().map(|(_, current)| current);
         let lost = self.machine.lost(generation, &failure, SECOND, self.now);
-        if lost.retired.is_some() {
+        let is_current = current == Some(generation);
+        assert_eq!(lost.retired.is_some(), is_current, "a late loss counts");
+        if is_current {
             self.wake();
         }
     }
