@@ -5,7 +5,7 @@ use crate::{
     failure::BoxError,
     fatal::{FatalHandle, FatalLayer, FatalStop},
     is_error::{IsError, IsErrorLayer},
-    reconnect::{Reconnect, ReconnectHandle, ReconnectLayer},
+    reconnect::{Probe, Reconnect, ReconnectHandle, ReconnectLayer},
     retry::{Retry, RetryLayer},
 };
 use std::sync::Arc;
@@ -73,12 +73,13 @@ impl ResilienceLayer {
     /// Wraps a connector: the connections it makes get the timeout, and all of them together the
     /// other layers. Each is classified by itself too, so that a connection is replaced for what
     /// its answers and errors mean, and not for their types alone; errors of the connector are
-    /// named by the same rules. A call waits for a connection for half of its deadline at most, so
+    /// named by the same rules. A [probe](crate::reconnect#probes) asks
+    /// the connection without these layers. A call waits for a connection for half of its deadline at most, so
     /// that what it fails with says why there is none. The handle watches the connection, and ends
     /// it.
-    pub fn connect<M, T>(
+    pub fn connect<M, T, P>(
         &self,
-        reconnect: &ReconnectLayer<T>,
+        reconnect: &ReconnectLayer<T, P>,
         connector: M,
     ) -> (
         Connected<M::Response>,
@@ -90,6 +91,7 @@ impl ResilienceLayer {
         M::Error: Into<BoxError>,
         M::Future: Send,
         T: Clone + Send + 'static,
+        P: Probe<M::Response>,
     {
         let (timeout, classify, rules) = (
             self.timeout.clone(),

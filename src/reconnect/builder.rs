@@ -1,12 +1,13 @@
-use super::{ReconnectLayer, settings::Settings};
+use super::{NoProbe, ReconnectLayer, settings::Settings};
 use crate::backoff::{Backoff, Jitter};
 use std::time::Duration;
 
 /// Settings of a [`ReconnectLayer`] that are not the [defaults](super#defaults).
 #[derive(Debug)]
 #[must_use = "settings do nothing until they are built"]
-pub struct ReconnectBuilder<T> {
+pub struct ReconnectBuilder<T, P = NoProbe> {
     target: T,
+    probe: P,
     settings: Settings,
 }
 
@@ -14,43 +15,106 @@ impl<T> ReconnectBuilder<T> {
     pub(super) fn new(target: T) -> Self {
         Self {
             target,
+            probe: NoProbe,
             settings: Settings::default(),
         }
     }
+}
 
-    /// The longest that one dial may take.
+impl<T, P> ReconnectBuilder<T, P> {
+    /// How to ask a connection whether it is alive: a function from a connection to a future, as
+    /// [`Probe`](super::Probe) says. Without one, a call that is not answered in time retires its
+    /// connection.
+    ///
+    /// ```
+    /// use mcp_resilience::{Failure, reconnect::ReconnectLayer};
+    ///
+    /// #[derive(Clone)]
+    /// struct Connection;
+    ///
+    /// impl Connection {
+    ///     async fn ping(&self) -> Result<(), Failure> {
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let layer = ReconnectLayer::builder(())
+    ///     .probe(|connection: Connection| async move { connection.ping().await })
+    ///     .build()?;
+    /// # let _ = layer;
+    /// # Ok::<_, mcp_resilience::reconnect::InvalidReconnect>(())
+    /// ```
+    pub fn probe<Q>(self, probe: Q) -> ReconnectBuilder<T, Q> {
+        ReconnectBuilder {
+            target: self.target,
+            probe,
+            settings: self.settings,
+        }
+    }
+
+    /// The longest that a probe may take. Default: 5 s.
+    pub fn probe_timeout(mut self, limit: Duration) -> Self {
+        self.settings.probe_timeout = limit;
+        self
+    }
+
+    /// So many calls in a row that are given up without any answer in between cause a probe, or
+    /// retire the connection if it cannot be probed. A call is given up if it is dropped after it
+    /// was sent, or not answered in time. Default: 3.
+    pub fn give_up_limit(mut self, calls: u32) -> Self {
+        self.settings.give_up_limit = Some(calls.max(1));
+        self
+    }
+
+    /// Dropped calls say nothing about the connection.
+    pub fn no_give_up_limit(mut self) -> Self {
+        self.settings.give_up_limit = None;
+        self
+    }
+
+    /// Once an outage is older than this, calls fail fast: a failed dial ends them for good, without
+    /// a repeat by [`retry`](crate::retry). Also the longest that a call which comes in an outage
+    /// waits for the next dial to begin. Default: 5 s.
+    pub fn fail_fast_after(mut self, time: Duration) -> Self {
+        self.settings.fail_fast_after = time;
+        self
+    }
+
+    /// The longest that one dial may take. Default: 10 s.
     pub fn dial_timeout(mut self, limit: Duration) -> Self {
         self.settings.dial_timeout = Some(limit);
         self
     }
 
-    /// The longest that a call waits for a connection, over any number of dials, and for that to
-    /// be ready.
+    /// The longest that a call waits for a connection, over any number of dials, and for that
+    /// connection to be ready. Default: 30 s. A call that comes when a dial has failed already waits
+    /// for one dial at most; see [`fail_fast_after`](Self::fail_fast_after).
     pub fn patience(mut self, limit: Duration) -> Self {
         self.settings.patience = limit;
         self
     }
 
-    /// The ceilings of the waits between dials that did not last.
+    /// The ceilings of the waits between dials. Default: 1 s, doubled up to 30 s.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.settings.backoff = backoff;
         self
     }
 
-    /// How those waits are drawn.
+    /// How those waits are drawn. Default: full jitter, at least 10 ms.
     pub fn jitter(mut self, jitter: Jitter) -> Self {
         self.settings.jitter = jitter;
         self
     }
 
-    /// How long a connection has to last to be good, if no call was answered on it.
+    /// How long a connection has to last to be good, however few calls were answered on it. Default:
+    /// 30 s.
     pub fn good_after(mut self, lasted: Duration) -> Self {
         self.settings.good_after = lasted;
         self
     }
 
-    /// Goes on dialling when the very first dial fails, for a server that may start later than
-    /// its client.
+    /// Keeps dialling when the very first dial fails, for a server that may start later than its
+    /// client. Default: the first dial that fails is [`Fatal`](crate::Class::Fatal).
     pub fn retry_first_dial(mut self) -> Self {
         self.settings.first_dial_is_fatal = false;
         self
@@ -61,14 +125,21 @@ impl<T> ReconnectBuilder<T> {
     /// # Errors
     ///
     /// When a setting cannot work; the error says which and why.
-    pub fn build(self) -> Result<ReconnectLayer<T>, InvalidReconnect> {
+    pub fn build(self) -> Result<ReconnectLayer<T, P>, InvalidReconnect> {
         if self.settings.dial_timeout().is_zero() {
             return Err(InvalidReconnect::ZeroDialTimeout);
         }
         if self.settings.patience.is_zero() {
             return Err(InvalidReconnect::ZeroPatience);
         }
-        Ok(ReconnectLayer::with_settings(self.target, self.settings))
+        if self.settings.probe_timeout.is_zero() {
+            return Err(InvalidReconnect::ZeroProbeTimeout);
+        }
+        Ok(ReconnectLayer::with_settings(
+            self.target,
+            self.probe,
+            self.settings,
+        ))
     }
 }
 
@@ -82,4 +153,7 @@ pub enum InvalidReconnect {
     /// No call could ever wait for a connection.
     #[error("a patience of zero: give a call some time to wait for a connection")]
     ZeroPatience,
+    /// No probe could ever be answered.
+    #[error("a probe timeout of zero: give a probe some time")]
+    ZeroProbeTimeout,
 }

@@ -1,19 +1,31 @@
+use super::probe::{Probe, Prober};
 use crate::failure::{BoxError, Class, Failure};
 use std::{
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
 };
+use tokio::runtime::Handle;
 use tower::{Service, ServiceExt};
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// How one connection is made.
-pub(super) struct Dial<C>(Box<dyn Fn() -> BoxFuture<Result<C, Failure>> + Send + Sync>);
+pub(super) struct Dial<C>(Box<dyn Fn() -> BoxFuture<Result<Made<C>, Failure>> + Send + Sync>);
+
+/// What a dial makes.
+#[derive(Clone)]
+pub(super) struct Made<C> {
+    pub(super) connection: C,
+    pub(super) probe: Option<Prober>,
+    /// Where the connection lives, and its probes run.
+    pub(super) runtime: Handle,
+}
 
 impl<C: 'static> Dial<C> {
     pub(super) fn new<M, T>(
         connector: M,
         target: T,
+        probe: impl Probe<M::Response>,
         wrap: impl Fn(M::Response) -> C + Send + Sync + 'static,
         name: impl Fn(BoxError) -> Failure + Send + Sync + 'static,
     ) -> Self
@@ -23,34 +35,38 @@ impl<C: 'static> Dial<C> {
         M::Future: Send,
         T: Clone + Send + 'static,
     {
-        let both = Arc::new((wrap, name));
+        let parts = Arc::new((probe, wrap, name));
         // Locked only to be cloned: a connector need not be shareable.
         let dial = Mutex::new((connector, target));
         Self(Box::new(move || {
             let (mut connector, target) =
                 dial.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let both = Arc::clone(&both);
+            let parts = Arc::clone(&parts);
             Box::pin(async move {
-                let (wrap, name) = &*both;
+                let (probe, wrap, name) = &*parts;
                 let dialled = async {
                     let connector = connector.ready().await?;
                     connector.call(target).await
                 };
                 match dialled.await {
-                    Ok(connection) => Ok(wrap(connection)),
+                    Ok(made) => Ok(Made {
+                        probe: probe.of(&made),
+                        connection: wrap(made),
+                        runtime: Handle::current(),
+                    }),
                     Err(error) => Err(failure(name(error.into()))),
                 }
             })
         }))
     }
 
-    pub(super) fn start(&self) -> BoxFuture<Result<C, Failure>> {
+    pub(super) fn start(&self) -> BoxFuture<Result<Made<C>, Failure>> {
         (self.0)()
     }
 }
 
-/// What a failure means that came before a call was sent: of a dial, or of the readiness of what
-/// it gave.
+/// What a failure means that came before a call was sent: of a dial, of a probe, or of the readiness
+/// of a connection.
 pub(super) fn failure(failure: Failure) -> Failure {
     let failure = match failure.class() {
         // Nobody named it. That there is no connection is all that is known.
@@ -60,11 +76,4 @@ pub(super) fn failure(failure: Failure) -> Failure {
         _ => failure,
     };
     failure.not_sent()
-}
-
-/// Whether no later dial would end better: settings, credentials, a binary that is not there. What else
-/// a server answers it may answer once, while it starts.
-pub(super) fn is_for_good(failure: &Failure) -> bool {
-    use Class::{Disabled, Fatal, Forbidden, Unauthorized};
-    matches!(failure.class(), Disabled | Fatal | Forbidden | Unauthorized)
 }

@@ -1,19 +1,24 @@
-use super::{dial, lease::Lease, service::Owner};
-use crate::failure::{BoxError, Class, Failure, Stopped, Witness};
-use pin_project::pin_project;
+use super::{
+    dial,
+    machine::{Generation, Ticket},
+    outcome,
+    service::Owner,
+};
+use crate::failure::{BoxError, Failure, Stopped, Witness};
+use pin_project::{pin_project, pinned_drop};
 use std::{
     fmt,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
+    thread,
 };
-use tokio::time::Instant;
 use tower::Service;
 
-type Leased<C> = (C, Arc<Lease>);
+type Leased<C> = (C, Generation);
 
 /// Response future of [`Reconnect`](super::Reconnect).
-#[pin_project]
+#[pin_project(PinnedDrop)]
 pub struct ResponseFuture<C, Req>
 where
     C: Service<Req> + Clone + Send + 'static,
@@ -23,14 +28,14 @@ where
     // Taken when it is sent.
     call: Option<Req>,
     // Set once it has to wait.
-    until: Option<Instant>,
+    ticket: Option<Ticket>,
     // Held until the answer is there: a connection that was retired meanwhile is released with
     // the last call on it.
     leased: Option<Leased<C>>,
     owner: Arc<Owner<C>>,
 }
 
-// Waiting -> Readying -> Calling; at once Readying where there is a connection, and back to
+// Waiting -> Readying -> Calling -> Done; at once Readying where there is a connection, and back to
 // Waiting when that one is retired first.
 #[pin_project(project = StateProj)]
 enum State<C, F> {
@@ -38,6 +43,7 @@ enum State<C, F> {
     // With the end of the connection, once its readiness is waited for, or of the patience.
     Readying(Option<BoxFuture<bool>>),
     Calling(#[pin] F),
+    Done,
 }
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -46,17 +52,21 @@ impl<C, Req> ResponseFuture<C, Req>
 where
     C: Service<Req> + Clone + Send + 'static,
 {
+    #[inline]
     pub(super) fn new(call: Req, owner: Arc<Owner<C>>) -> Self {
         let leased = owner.shared.connection();
-        let mut until = None;
+        let mut ticket = None;
         let state = match leased {
             Some(_) => State::Readying(None),
-            None => State::waiting(&owner, &mut until),
+            None => {
+                let ticket = *ticket.insert(owner.shared.ticket());
+                State::waiting(&owner, ticket)
+            }
         };
         Self {
             state,
             call: Some(call),
-            until,
+            ticket,
             leased,
             owner,
         }
@@ -64,10 +74,9 @@ where
 }
 
 impl<C: Clone + Send + 'static, F> State<C, F> {
-    fn waiting(owner: &Owner<C>, until: &mut Option<Instant>) -> Self {
-        let shared = &owner.shared;
-        let until = *until.get_or_insert_with(|| shared.patience());
-        Self::Waiting(Box::pin(Arc::clone(shared).wait(until)))
+    #[cold]
+    fn waiting(owner: &Owner<C>, ticket: Ticket) -> Self {
+        Self::Waiting(Box::pin(Arc::clone(&owner.shared).wait(ticket)))
     }
 }
 
@@ -81,72 +90,65 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
+        let shared = &this.owner.shared;
         loop {
             if let StateProj::Waiting(connection) = this.state.as_mut().project() {
                 *this.leased = Some(ready!(connection.as_mut().poll(cx))?);
                 this.state.set(State::Readying(None));
             }
-            let (connection, lease) = this.leased.as_mut().expect("waiting ends with a lease");
-            let shared = &this.owner.shared;
+            let (connection, generation) = this
+                .leased
+                .as_mut()
+                .expect("waiting ends with a connection");
+            let generation = *generation;
             match this.state.as_mut().project() {
                 StateProj::Waiting(_) => {}
+                StateProj::Done => panic!("polled after its end"),
                 StateProj::Readying(retired) => {
                     let readied = connection.poll_ready(cx);
-                    let mut is_too_slow = false;
-                    if readied.is_pending() && !lease.is_retired() {
+                    let is_retired = shared.is_retired(generation);
+                    if readied.is_pending() && !is_retired {
+                        let ticket = this.ticket.get_or_insert_with(|| shared.patient_ticket());
                         let retired = retired.get_or_insert_with(|| {
-                            let until = *this.until.get_or_insert_with(|| shared.patience());
-                            Box::pin(Arc::clone(shared).retired(Arc::clone(lease), until))
+                            Box::pin(Arc::clone(shared).retired(generation, ticket.until))
                         });
-                        is_too_slow = !ready!(retired.as_mut().poll(cx));
-                    }
-                    match readied {
-                        _ if is_too_slow => {
+                        if !ready!(retired.as_mut().poll(cx)) {
                             let mut failure =
                                 Failure::timeout("the connection was not ready in time").not_sent();
                             failure.set_stopped(Stopped::NotReady);
-                            shared.retire(lease, &failure);
+                            shared.failed(generation, &mut failure);
                             return Poll::Ready(Err(failure));
                         }
-                        // Not sent yet, and there is a better connection to be had.
-                        _ if lease.is_retired() => {
-                            *this.leased = None;
-                            let state = State::waiting(this.owner, this.until);
-                            this.state.set(state);
-                        }
-                        Poll::Ready(Ok(())) => {
+                    }
+                    match readied {
+                        Poll::Ready(Ok(())) if !is_retired => {
                             let call = this.call.take().expect("a call is sent once");
                             let answer = connection.call(call);
                             this.state.set(State::Calling(answer));
+                            continue;
                         }
-                        Poll::Ready(Err(error)) => {
+                        Poll::Ready(Err(error)) if !is_retired => {
                             let failure = dial::failure(Failure::from_any(error));
-                            shared.retire(lease, &failure);
-                            if !is_lost(&failure) {
+                            let is_lost = outcome::is_lost(&failure);
+                            shared.lost(generation, &failure);
+                            if !is_lost {
                                 return Poll::Ready(Err(failure));
                             }
-                            // The call never left: it is made on the next one.
-                            *this.leased = None;
-                            let state = State::waiting(this.owner, this.until);
-                            this.state.set(state);
                         }
-                        Poll::Pending => return Poll::Pending,
+                        _ => {}
                     }
+                    // Not sent yet, and the connection is retired: the next one takes it.
+                    *this.leased = None;
+                    let ticket = *this.ticket.get_or_insert_with(|| shared.patient_ticket());
+                    this.state.set(State::waiting(this.owner, ticket));
                 }
                 StateProj::Calling(answer) => {
                     let mut outcome = ready!(answer.poll(cx)).map_err(|error| {
                         // Also what a layer around the connection made of it.
                         Failure::from_any(error).attributed_to(Witness::Connection)
                     });
-                    match &mut outcome {
-                        Err(failure) if is_lost(failure) => {
-                            if failure.class() != Class::Timeout && lease.has_answered() {
-                                failure.set_paced();
-                            }
-                            shared.retire(lease, failure);
-                        }
-                        _ => lease.answer(),
-                    }
+                    this.state.set(State::Done);
+                    shared.observe(generation, outcome.as_mut().map(|_| ()));
                     return Poll::Ready(outcome);
                 }
             }
@@ -154,11 +156,21 @@ where
     }
 }
 
-/// Whether the connection is of no more use. One that brought an answer is, whatever that says; but
-/// for the answer that there is no such session.
-fn is_lost(failure: &Failure) -> bool {
-    let is_answer = failure.has_result() || failure.rpc_error().is_some();
-    failure.class().needs_new_connection() && (!is_answer || failure.class() == Class::SessionLost)
+#[pinned_drop]
+impl<C, Req> PinnedDrop for ResponseFuture<C, Req>
+where
+    C: Service<Req> + Clone + Send + 'static,
+{
+    #[inline]
+    fn drop(self: Pin<&mut Self>) {
+        let this = self.project();
+        // A panic is no sign of the connection's.
+        if let (State::Calling(_), Some((_, generation))) = (&*this.state, this.leased)
+            && !thread::panicking()
+        {
+            this.owner.shared.given_up(*generation);
+        }
+    }
 }
 
 impl<C, Req> fmt::Debug for ResponseFuture<C, Req>

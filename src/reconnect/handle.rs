@@ -1,8 +1,13 @@
-use super::shared::Shared;
-use crate::failure::Failure;
-use std::{fmt, sync::Arc};
+use super::{
+    machine::Generation,
+    outcome,
+    shared::Shared,
+    status::{ConnectionState, StateChanges},
+};
+use crate::failure::{BoxError, Failure};
+use std::{fmt, sync::Arc, thread};
 
-/// Watches a connection, and may end it.
+/// Watches a connection, makes requests on it, and may renew or end it.
 ///
 /// A handle does not keep the connection: that ends with the last clone of the service.
 pub struct ReconnectHandle<C> {
@@ -17,8 +22,71 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
     ///
     /// What a call would get: [`Fatal`](crate::Class::Fatal) when the first dial fails.
     pub async fn connect(&self) -> Result<(), Failure> {
-        let until = self.shared.patience_for_a_dial();
-        Arc::clone(&self.shared).wait(until).await.map(drop)
+        let ticket = self.shared.ticket_for_a_dial();
+        Arc::clone(&self.shared).wait(ticket).await.map(drop)
+    }
+
+    /// Retires the connection and dials now, without a backoff, and waits for the end of that dial.
+    /// Calls that run on the old connection finish there.
+    ///
+    /// A dial in progress is not made twice: its end is waited for. Also ends
+    /// [`Down`](ConnectionState::Down). Dropping the future does not stop a dial in progress.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the dial; `Cancelled` after [`shutdown`](Self::shutdown).
+    pub async fn reconnect(&self) -> Result<(), Failure> {
+        self.shared.renew();
+        let ticket = self.shared.ticket_for_one_dial();
+        Arc::clone(&self.shared).wait(ticket).await.map(drop)
+    }
+
+    /// Forgets the backoff, the last failure, and that it is [`Down`](ConnectionState::Down): the
+    /// next call dials at once, and so do calls that wait now. A connection stays. Changes nothing
+    /// after [`shutdown`](Self::shutdown).
+    pub fn reset(&self) {
+        self.shared.reset();
+    }
+
+    /// Makes a request on the current connection, and waits for one if there is none.
+    ///
+    /// For requests that do not go through the service, such as the lists and completions of an MCP
+    /// client. `request` gets a clone of the connection. Its outcome counts like that of a call: a
+    /// lost connection is replaced, an answer shows that the connection works, and a request that
+    /// is dropped counts as given up. The request is made once more, on a new connection, if it
+    /// failed without being sent, or if the server no longer knows the session. Nothing else is
+    /// repeated.
+    ///
+    /// Readiness of the connection is up to `request`.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the request, or of the wait for a connection.
+    pub async fn with<F, Fut, T, E>(&self, mut request: F) -> Result<T, Failure>
+    where
+        F: FnMut(C) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: Into<BoxError>,
+    {
+        let mut is_first = true;
+        loop {
+            let (connection, generation) = match self.shared.connection() {
+                Some(found) => found,
+                None => Arc::clone(&self.shared).wait(self.shared.ticket()).await?,
+            };
+            let mut sent = Sent {
+                shared: &self.shared,
+                generation: Some(generation),
+            };
+            let mut outcome = request(connection).await.map_err(Failure::from_any);
+            sent.generation = None;
+            self.shared
+                .observe(generation, outcome.as_mut().map(|_| ()));
+            match outcome {
+                Err(failure) if is_first && outcome::may_go_again(&failure) => is_first = false,
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Ends it for good and at once: a dial in progress, every call that waits for a connection,
@@ -27,7 +95,7 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         self.shared.close();
     }
 
-    /// The connection of now, for what is no call.
+    /// The current connection, without the layers, for requests other than calls.
     #[must_use]
     pub fn connection(&self) -> Option<C> {
         self.shared.connection().map(|(connection, _)| connection)
@@ -42,7 +110,35 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
     /// Whether there is a connection now, as far as anybody noticed.
     #[must_use]
     pub fn is_connected(&self) -> bool {
-        self.shared.is_connected()
+        self.state().is_connected()
+    }
+
+    /// How the connection stands now.
+    #[must_use]
+    pub fn state(&self) -> ConnectionState {
+        self.shared.state()
+    }
+
+    /// Watches how the connection stands, from now on.
+    #[must_use]
+    pub fn changes(&self) -> StateChanges {
+        self.shared.changes()
+    }
+}
+
+/// A request that was sent and has no outcome yet.
+struct Sent<'a, C: Clone + Send + 'static> {
+    shared: &'a Arc<Shared<C>>,
+    generation: Option<Generation>,
+}
+
+impl<C: Clone + Send + 'static> Drop for Sent<'_, C> {
+    fn drop(&mut self) {
+        match self.generation {
+            // A panic is no sign of the connection's.
+            Some(generation) if !thread::panicking() => self.shared.given_up(generation),
+            _ => {}
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{Reconnect, ReconnectBuilder, dial::Dial, settings::Settings};
+use super::{NoProbe, Probe, Reconnect, ReconnectBuilder, dial::Dial, settings::Settings};
 use crate::failure::{BoxError, Failure};
 use std::time::Duration;
 use tower::{Layer, Service};
@@ -7,8 +7,9 @@ use tower::{Layer, Service};
 ///
 /// See the [module page](super) for what happens when, the defaults and an example.
 #[derive(Clone, Debug)]
-pub struct ReconnectLayer<T> {
+pub struct ReconnectLayer<T, P = NoProbe> {
     target: T,
+    probe: P,
     settings: Settings,
 }
 
@@ -19,6 +20,7 @@ impl<T> ReconnectLayer<T> {
     pub fn new(target: T) -> Self {
         Self {
             target,
+            probe: NoProbe,
             settings: Settings::default(),
         }
     }
@@ -27,9 +29,21 @@ impl<T> ReconnectLayer<T> {
     pub fn builder(target: T) -> ReconnectBuilder<T> {
         ReconnectBuilder::new(target)
     }
+}
 
-    pub(super) fn with_settings(target: T, settings: Settings) -> Self {
-        Self { target, settings }
+impl<T, P> ReconnectLayer<T, P> {
+    pub(super) fn with_settings(target: T, probe: P, settings: Settings) -> Self {
+        Self {
+            target,
+            probe,
+            settings,
+        }
+    }
+
+    /// The same, with another probe.
+    #[cfg(feature = "rmcp-client")]
+    pub(crate) fn with_probe<Q>(self, probe: Q) -> ReconnectLayer<T, Q> {
+        ReconnectLayer::with_settings(self.target, probe, self.settings)
     }
 
     /// The same, with another dial timeout unless one was set.
@@ -53,9 +67,16 @@ impl<T> ReconnectLayer<T> {
         M::Error: Into<BoxError>,
         M::Future: Send,
         T: Clone + Send + 'static,
+        P: Probe<M::Response>,
         C: Clone + Send + 'static,
     {
-        let dial = Dial::new(connector, self.target.clone(), wrap, name);
+        let dial = Dial::new(
+            connector,
+            self.target.clone(),
+            self.probe.clone(),
+            wrap,
+            name,
+        );
         let mut settings = self.settings.clone();
         if let Some(deadline) = deadline {
             settings.patience = settings.patience.min(deadline / 2);
@@ -64,13 +85,14 @@ impl<T> ReconnectLayer<T> {
     }
 }
 
-impl<M, T> Layer<M> for ReconnectLayer<T>
+impl<M, T, P> Layer<M> for ReconnectLayer<T, P>
 where
     M: Service<T> + Clone + Send + 'static,
     M::Response: Clone + Send + 'static,
     M::Error: Into<BoxError>,
     M::Future: Send,
     T: Clone + Send + 'static,
+    P: Probe<M::Response>,
 {
     type Service = Reconnect<M::Response>;
 

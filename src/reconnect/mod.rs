@@ -1,34 +1,71 @@
 //! A connection that comes back: one for all clones, made anew when it is lost.
 //!
 //! Wraps a connector, which is a service that makes services (tower's
-//! [`MakeService`](tower::MakeService)): a dial that gives a connection. A failure of a class that
-//! [needs a new connection](crate::Class::needs_new_connection) retires the connection it came
-//! from, unless it was an answer of the server's; the failed call's own error goes up, for repeating it is
-//! [`retry`](crate::retry)'s business alone.
+//! [`MakeService`](tower::MakeService)). A dial gives a connection. A failure of a class that
+//! [needs a new connection](crate::Class::needs_new_connection) retires the connection that it came
+//! from, unless the server answered with it. The failed call's own error goes up: repeating it is
+//! up to [`retry`](crate::retry).
+//!
+//! There is at most one dial at any time. Every dial and every connection has a number, and a late
+//! end of an older one changes nothing.
 //!
 //! | Event | What happens |
 //! |---|---|
-//! | a call, no connection yet | one dial, in a task of its own; every call waits for it |
-//! | a call fails as `Connection`, `Timeout` or `SessionLost` | its connection is retired: new calls get a new one |
-//! | calls still running on a retired connection | are left alone; it is released when the last is gone |
-//! | calls that wait for a retired connection to be ready | go to the new one: they were not sent |
-//! | a connection says before the call that it is gone | it is retired, and the call goes to the new one |
-//! | a connection that does not become ready in time | is retired |
-//! | a late failure of a connection that was retired before | changes nothing |
-//! | a call has waited for as long as it would | it fails, as one that was never sent, with what the last dial failed of; [`retry`](crate::retry) lets it be |
-//! | a waiting call is dropped | strands nobody |
-//! | a dial fails, is too slow, or panics | the next one waits: full-jitter backoff; no dial once nobody waits |
-//! | the very first dial fails | [`Fatal`](crate::Class::Fatal), for good ([`retry_first_dial`](ReconnectBuilder::retry_first_dial) for less) |
-//! | a dial fails as `Unauthorized`, `Forbidden`, `Disabled` (settings, a binary that is not there) or `Fatal` | that failure, for good: no dial would change it. An error that nobody named is a `Connection` failure |
-//! | a dial fails and the server asks for a wait | that is the shortest wait; a call that would not wait so long gets the failure at once |
-//! | [`shutdown`](ReconnectHandle::shutdown), or the last clone is dropped | a dial in progress ends at once; waiting calls fail; no connection comes back |
+//! | a call comes, and there is no connection | one dial, in a task of its own; all calls wait for it |
+//! | a call fails as `Connection` or `SessionLost` | its connection is retired: new calls get a new one |
+//! | a call fails as `Timeout`, or several calls in a row are given up | the connection is [probed](#probes); without a probe it is retired |
+//! | calls still run on a retired connection | they finish there; it is released with the last of them |
+//! | calls wait for a retired connection to be ready | they were not sent, and go to the new one |
+//! | a connection says before the call that it is closed | it is retired, and the call goes to the new one |
+//! | a connection does not become ready in time | like a timeout |
+//! | a waiting call is dropped | the others are not affected |
+//! | a dial fails, is too slow, or panics | the next one is spaced by a full-jitter backoff; nobody dials while nobody waits |
+//! | the very first dial fails | [`Fatal`](crate::Class::Fatal), for good ([`retry_first_dial`](ReconnectBuilder::retry_first_dial) changes that) |
+//! | a later dial fails as `Fatal` | that failure, for good |
+//! | a later dial fails in any other way: 401, 403, a maintenance page, a missing binary | backoff, as for any other failure; the connector is asked for credentials again at each dial |
+//! | a dial fails, and the server asks for a wait | the next dial is not made earlier; a call that would not wait so long fails at once |
+//! | [`shutdown`](ReconnectHandle::shutdown), or the last clone is dropped | a dial in progress ends at once, and waiting calls fail; no connection comes back |
 //!
-//! A new dial after a good connection starts at once. One is good once a call was answered on it,
-//! or it has lasted; until then every dial counts towards the backoff, so that a server that
-//! accepts and dies at once is not started a thousand times.
+//! "For good" lasts until [`reset`](ReconnectHandle::reset) or
+//! [`reconnect`](ReconnectHandle::reconnect).
 //!
-//! A failed dial has sent nothing: the failure says [`NotSent`](crate::Delivery::NotSent), and any
-//! tool may be repeated.
+//! # How long a call waits
+//!
+//! | The call | waits for |
+//! |---|---|
+//! | came before a dial failed | a connection, over any number of dials, for the patience (30 s) |
+//! | the same, but the server refuses: the dials fail in a way that [does not heal](crate::Class::heals) with time, such as `Unauthorized` | dials in the first 5 s of the outage |
+//! | came after a dial failed, or in an outage older than 5 s | the end of one dial, if it is due within 5 s; else it fails at once |
+//! | any | no dial that is due after the end of its patience: it fails as soon as that is known |
+//!
+//! An outage begins with the first failure after a good connection and ends with the next good
+//! connection. The 5 s are [`fail_fast_after`](ReconnectBuilder::fail_fast_after).
+//!
+//! A call that waited in vain fails with the failure of the last dial: its class, message and
+//! sources, and [`NotSent`](crate::Delivery::NotSent). In the first 5 s of an outage
+//! [`retry`](crate::retry) may make it again, so a server that restarts within seconds costs no call.
+//! Later the failure is final ([`Stopped::NotReady`](crate::failure::Stopped::NotReady), or
+//! `HintTooLong`), so a server that stays dead fails each call within 5 s and one dial.
+//!
+//! # Good connections
+//!
+//! After a good connection the next dial starts at once, and repeats of the calls that were lost with
+//! it cost none of the retry budget. A connection is good once two calls were answered on it, or it
+//! has lasted for 30 s. If such a connection is lost before the first wait of the backoff has passed
+//! (1 s), it does not end the backoff; and if it was itself dialled at once, the next dial is spaced.
+//! So a server that dies after a few answers, again and again, is not started a thousand times. A
+//! lost session makes its connection good only by time.
+//!
+//! # Probes
+//!
+//! A slow tool is no dead server. If the connection can be [probed](ReconnectBuilder::probe), a
+//! timeout starts a probe and leaves the connection in use. So do 3 calls in a row that are dropped
+//! after they were sent, or not answered in time, without an answer in between
+//! ([`give_up_limit`](ReconnectBuilder::give_up_limit)). Calls that are dropped before they were sent
+//! count for nothing. There is one probe at a time, and an answer to any call in the meantime proves
+//! the connection alive. If the probe fails, or is not answered within 5 s, the connection is
+//! retired. A client of `rmcp` probes with MCP's `ping`; without a probe, the connection is retired
+//! at once.
 //!
 //! # Defaults
 //!
@@ -36,8 +73,12 @@
 //! |---|---|---|
 //! | longest dial | 10 s | [`dial_timeout`](ReconnectBuilder::dial_timeout) |
 //! | longest that a call waits for a connection, and for that to be ready | 30 s | [`patience`](ReconnectBuilder::patience) |
+//! | how old an outage is when calls fail fast | 5 s | [`fail_fast_after`](ReconnectBuilder::fail_fast_after) |
 //! | waits between dials | 1 s, doubled up to 30 s, full jitter, at least 10 ms | [`backoff`](ReconnectBuilder::backoff), [`jitter`](ReconnectBuilder::jitter) |
-//! | how long makes a connection good, unless it answered | 30 s | [`good_after`](ReconnectBuilder::good_after) |
+//! | how long makes any connection good | 30 s | [`good_after`](ReconnectBuilder::good_after) |
+//! | probe | none | [`probe`](ReconnectBuilder::probe) |
+//! | longest probe | 5 s | [`probe_timeout`](ReconnectBuilder::probe_timeout) |
+//! | calls given up in a row | 3 | [`give_up_limit`](ReconnectBuilder::give_up_limit) |
 //!
 //! # When to use it
 //!
@@ -76,20 +117,28 @@
 //! ```
 
 mod builder;
+mod caught;
 mod dial;
+mod dialing;
 mod future;
 mod handle;
 mod layer;
-mod lease;
+mod machine;
+mod outcome;
+mod probe;
+mod probing;
 mod service;
 mod settings;
 mod shared;
-mod state;
+mod status;
+mod waiting;
 
 pub use self::{
     builder::{InvalidReconnect, ReconnectBuilder},
     future::ResponseFuture,
     handle::ReconnectHandle,
     layer::ReconnectLayer,
+    probe::{NoProbe, Probe},
     service::Reconnect,
+    status::{ConnectionState, StateChanges},
 };

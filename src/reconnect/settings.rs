@@ -1,15 +1,18 @@
 use crate::backoff::{Backoff, Jitter};
 use std::time::Duration;
 
-/// What a layer was told.
+/// The settings of a layer.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     // None for the default.
     pub(super) dial_timeout: Option<Duration>,
     pub(super) patience: Duration,
+    pub(super) fail_fast_after: Duration,
     pub(super) backoff: Backoff,
     pub(super) jitter: Jitter,
     pub(super) good_after: Duration,
+    pub(super) probe_timeout: Duration,
+    pub(super) give_up_limit: Option<u32>,
     pub(super) first_dial_is_fatal: bool,
 }
 
@@ -27,9 +30,12 @@ impl Default for Settings {
         Self {
             dial_timeout: None,
             patience: Duration::from_secs(30),
+            fail_fast_after: Duration::from_secs(5),
             backoff: Backoff::default(),
             jitter: Jitter::full(),
             good_after: Duration::from_secs(30),
+            probe_timeout: Duration::from_secs(5),
+            give_up_limit: Some(3),
             first_dial_is_fatal: true,
         }
     }

@@ -1,249 +1,219 @@
-use super::{dial::Dial, lease::Lease, settings::Settings, state::State};
-use crate::failure::{Class, Failure, Stopped};
+use super::{
+    caught::caught_or,
+    dial::{Dial, Made},
+    machine::{Generation, Machine, NextStep, ProbeId},
+    outcome, probing,
+    settings::Settings,
+    status::{ConnectionState, StateChanges},
+};
+use crate::failure::{Class, Failure};
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    thread,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
-use tokio::{
-    sync::watch,
-    time::{self, Instant},
-};
+use tokio::{sync::watch, time::Instant};
 
-/// Connects have no floor of a server's: this keeps the shortest draw from being none.
-const SHORTEST_WAIT: Duration = Duration::from_millis(10);
-
-/// Stands for a patience that has no end.
-const A_LIFETIME: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
-
-/// What all clones share.
+/// What all clones share: the machine behind its lock, and what acts for it.
+///
+/// Nothing of anybody else's runs under the lock, but for the clone of a connection.
 pub(super) struct Shared<C> {
-    dial: Dial<C>,
-    settings: Settings,
-    state: Mutex<State<C>>,
-    // Every change of the phase; who subscribes, waits.
-    changes: watch::Sender<()>,
-    closed: watch::Sender<bool>,
+    pub(super) dial: Dial<C>,
+    pub(super) settings: Settings,
+    machine: Mutex<Machine<Made<C>>>,
+    // Copies of the machine's state, for a look without the lock. Zero for none.
+    current: AtomicU64,
+    settled: AtomicU64,
+    states: watch::Sender<ConnectionState>,
 }
 
 impl<C: Clone + Send + 'static> Shared<C> {
     pub(super) fn new(dial: Dial<C>, settings: Settings) -> Self {
         Self {
-            state: Mutex::new(State::new(&settings)),
+            machine: Mutex::new(Machine::new(&settings)),
             dial,
             settings,
-            changes: watch::Sender::new(()),
-            closed: watch::Sender::new(false),
+            current: AtomicU64::new(0),
+            settled: AtomicU64::new(0),
+            states: watch::Sender::new(ConnectionState::Idle),
         }
     }
 
-    pub(super) fn connection(&self) -> Option<(C, Arc<Lease>)> {
-        self.state().connection()
+    #[inline]
+    pub(super) fn connection(&self) -> Option<(C, Generation)> {
+        let machine = self.lock();
+        let (made, generation) = machine.connection()?;
+        Some((made.connection.clone(), generation))
     }
 
-    pub(super) fn is_connected(&self) -> bool {
-        self.state().is_connected()
+    /// Whether new calls go elsewhere.
+    #[inline]
+    pub(super) fn is_retired(&self, generation: Generation) -> bool {
+        self.current.load(Relaxed) != generation
     }
 
-    pub(super) fn generation(&self) -> u64 {
-        self.state().generation()
+    pub(super) fn generation(&self) -> Generation {
+        self.lock().generation()
     }
 
-    /// Until when a call that begins to wait now does so.
-    pub(super) fn patience(&self) -> Instant {
-        from_now(self.settings.patience)
+    pub(super) fn state(&self) -> ConnectionState {
+        self.lock().state()
     }
 
-    /// The same for who wants to see a dial's end.
-    pub(super) fn patience_for_a_dial(&self) -> Instant {
-        let dial = self.settings.dial_timeout().saturating_add(SHORTEST_WAIT);
-        from_now(self.settings.patience.max(dial))
+    /// Every change of the state from now on.
+    pub(super) fn subscribe(&self) -> watch::Receiver<ConnectionState> {
+        self.states.subscribe()
     }
 
-    /// Waits for a connection, and sees to it that somebody dials.
-    pub(super) async fn wait(self: Arc<Self>, until: Instant) -> Result<(C, Arc<Lease>), Failure> {
-        // Subscribed before the first look, so that no change falls between the two, and so that
-        // the dialling task knows of this call.
-        let mut changes = self.changes.subscribe();
-        let connected = async {
-            loop {
-                let is_ours_to_dial = {
-                    let mut state = self.state();
-                    if let Some(end) = state.end() {
-                        return Err(end);
-                    }
-                    if let Some(found) = state.connection() {
-                        return Ok(found);
-                    }
-                    if let Some(failure) = state.is_too_long(until) {
-                        return Err(failure);
-                    }
-                    state.begin_dialing()
-                };
-                if is_ours_to_dial {
-                    // Outside the lock, and with the guard made first: where there is no runtime
-                    // to spawn on, or it is ending, the next call has to dial.
-                    let dialing = Dialing(Arc::clone(&self));
-                    tokio::spawn(dialing.run());
-                }
-                if changes.changed().await.is_err() {
-                    return Err(Failure::cancelled("the connection was dropped"));
-                }
+    pub(super) fn changes(&self) -> StateChanges {
+        StateChanges::new(self.subscribe())
+    }
+
+    /// Tells the machine of an event.
+    pub(super) fn tell<R>(&self, event: impl FnOnce(&mut Machine<Made<C>>) -> R) -> R {
+        let mut machine = self.lock();
+        let told = event(&mut machine);
+        let current = machine.connection().map(|(_, generation)| generation);
+        self.current.store(current.unwrap_or(0), Relaxed);
+        self.settled.store(machine.settled().unwrap_or(0), Relaxed);
+        told
+    }
+
+    /// The same, and wakes all that wait for a change.
+    pub(super) fn change<R>(&self, event: impl FnOnce(&mut Machine<Made<C>>) -> R) -> R {
+        let told = self.tell(event);
+        // The state of this moment, and not of the event: of two changes, the later one stays.
+        self.states.send_modify(|state| *state = self.state());
+        told
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Machine<Made<C>>> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Draws the wait that the next failure brings, outside of the lock: the jitter may be somebody
+    /// else's code.
+    pub(super) fn draw(&self) -> Duration {
+        let ceiling = self.lock().ceiling();
+        caught_or(ceiling, || self.settings.jitter.draw(ceiling))
+    }
+
+    /// A call was answered.
+    #[inline]
+    pub(super) fn answered(&self, generation: Generation) {
+        if self.settled.load(Relaxed) != generation {
+            self.tell(|machine| machine.answered(generation));
+        }
+    }
+
+    /// The outcome of a call on this connection.
+    #[inline]
+    pub(super) fn observe(
+        self: &Arc<Self>,
+        generation: Generation,
+        outcome: Result<(), &mut Failure>,
+    ) {
+        match outcome {
+            Err(failure) if outcome::is_lost(failure) => self.failed(generation, failure),
+            _ => self.answered(generation),
+        }
+    }
+
+    /// A call failed in a way that makes its connection doubtful.
+    #[cold]
+    pub(super) fn failed(self: &Arc<Self>, generation: Generation, failure: &mut Failure) {
+        if failure.class() != Class::Timeout {
+            if self.lost(generation, failure) {
+                failure.set_paced();
             }
-        };
-        time::timeout_at(until, connected)
-            .await
-            .unwrap_or_else(|_| Err(self.in_vain()))
+            return;
+        }
+        let next = self.tell(|machine| machine.timed_out(generation));
+        self.proceed(generation, next, || failure.again());
     }
 
-    /// Waits until a connection is retired, and says whether that came in time.
-    pub(super) async fn retired(self: Arc<Self>, lease: Arc<Lease>, until: Instant) -> bool {
-        let mut changes = self.changes.subscribe();
-        let retired = async { while !lease.is_retired() && changes.changed().await.is_ok() {} };
-        time::timeout_at(until, retired).await.is_ok()
+    /// A call was dropped after it was sent.
+    #[cold]
+    pub(super) fn given_up(self: &Arc<Self>, generation: Generation) {
+        let next = self.tell(|machine| machine.given_up(generation));
+        self.proceed(generation, next, || {
+            Failure::timeout("the last calls were all given up without an answer")
+        });
     }
 
-    /// A call failed in a way that its connection does not outlive.
-    pub(super) fn retire(&self, lease: &Lease, failure: &Failure) {
-        let retired = self.state().retire(lease, failure, &self.settings);
-        if retired.is_some() {
+    fn proceed(
+        self: &Arc<Self>,
+        generation: Generation,
+        next: NextStep,
+        failure: impl FnOnce() -> Failure,
+    ) {
+        match next {
+            NextStep::Keep => {}
+            NextStep::Probe(id) => probing::spawn(self, generation, id),
+            NextStep::Retire => {
+                self.lost(generation, &failure());
+            }
+        }
+    }
+
+    /// A probe ended.
+    pub(super) fn probed(
+        &self,
+        generation: Generation,
+        id: ProbeId,
+        outcome: Result<(), &Failure>,
+    ) {
+        let is_dead = outcome.err().filter(|failure| outcome::is_lost(failure));
+        let is_alive = is_dead.is_none();
+        let retires = self.tell(|machine| machine.probe_ended(generation, id, is_alive));
+        if let (true, Some(failure)) = (retires, is_dead) {
+            self.lost(generation, failure);
+        }
+    }
+
+    /// The connection and its probe, while it is in use.
+    pub(super) fn made(&self, generation: Generation) -> Option<Made<C>> {
+        let machine = self.lock();
+        let (made, current) = machine.connection()?;
+        (current == generation).then(|| made.clone())
+    }
+
+    /// Retires a connection that is lost, and says whether it was good.
+    pub(super) fn lost(&self, generation: Generation, failure: &Failure) -> bool {
+        let wait = self.draw();
+        let now = Instant::now();
+        let lost = self.tell(|machine| machine.lost(generation, failure, wait, now));
+        if lost.retired.is_some() {
+            self.change(|_| ());
             tracing::warn!(
-                generation = lease.generation,
+                generation,
                 class = failure.class().as_str(),
                 error = %failure.chain(),
                 "connection lost, the next call gets a new one"
             );
-            self.changes.send_replace(());
         }
         // The connection itself goes here, outside the lock: closing it may take what it takes.
+        drop(lost.retired);
+        lost.was_good
+    }
+
+    pub(super) fn reset(&self) {
+        self.change(|machine| machine.reset(Instant::now()));
+    }
+
+    /// Retires the connection, and lets the next dial begin at once.
+    pub(super) fn renew(&self) {
+        let retired = self.change(|machine| machine.renew(Instant::now()));
         drop(retired);
     }
 
     /// Ends it for good: a dial in progress, every wait, and the connection.
     pub(super) fn close(&self) {
-        let was = self.state().close();
-        self.closed.send_replace(true);
-        self.changes.send_replace(());
-        drop(was);
-    }
-
-    async fn closed(&self) {
-        // The sender is in our hands, and cannot be gone.
-        let _ = self.closed.subscribe().wait_for(|closed| *closed).await;
-    }
-
-    /// Dials, with waits, as long as somebody waits for it.
-    async fn dial_until_connected(&self) {
-        loop {
-            self.wait_out_setback().await;
-            if self.is_unwanted() {
-                return;
-            }
-            let failure = match time::timeout(self.settings.dial_timeout(), self.dial.start()).await
-            {
-                Ok(Ok(connection)) => {
-                    let unwanted = self.state().connected(connection);
-                    self.changes.send_replace(());
-                    drop(unwanted);
-                    return;
-                }
-                Ok(Err(failure)) => failure,
-                Err(elapsed) => Failure::timeout("the tool server did not accept in time")
-                    .because(elapsed)
-                    .not_sent(),
-            };
-            if !self.dial_failed(failure) {
-                return;
-            }
-        }
-    }
-
-    async fn wait_out_setback(&self) {
-        let setback = self.state().setback();
-        if let Some(setback) = setback {
-            // Drawn outside the lock: it may be somebody else's code.
-            let jitter = self
-                .settings
-                .jitter
-                .draw(setback.ceiling)
-                .max(SHORTEST_WAIT);
-            let wait = setback.floor.saturating_add(jitter);
-            time::sleep(wait.saturating_sub(setback.since.elapsed())).await;
-        }
-    }
-
-    /// Says whether to dial again.
-    fn dial_failed(&self, failure: Failure) -> bool {
-        tracing::warn!(
-            class = failure.class().as_str(),
-            error = %failure.chain(),
-            "cannot connect to the tool server"
-        );
-        let may_go_on = self.state().dial_failed(failure, &self.settings);
-        self.changes.send_replace(());
-        may_go_on && !self.is_unwanted()
-    }
-
-    /// Goes idle if nobody waits any more.
-    fn is_unwanted(&self) -> bool {
-        let mut state = self.state();
-        // Under the lock: a call that comes now finds it idle, and starts another task.
-        let is_unwanted = self.changes.receiver_count() == 0;
-        if is_unwanted {
-            state.stop_dialing();
-        }
-        is_unwanted
-    }
-
-    /// What a call gets that waited as long as it would.
-    fn in_vain(&self) -> Failure {
-        let mut failure =
-            Failure::connection("no connection to the tool server in time").not_sent();
-        // It has waited as long as it would: whoever repeats it would only begin to wait again.
-        failure.set_stopped(Stopped::NotReady);
-        match self.state().last_failure() {
-            Some(last) => failure.because(last),
-            None => failure,
-        }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State<C>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn from_now(time: Duration) -> Instant {
-    let now = Instant::now();
-    now.checked_add(time).unwrap_or_else(|| now + A_LIFETIME)
-}
-
-/// The one who dials. Where it is dropped before its end, by a panic or with its runtime, the calls
-/// that wait must not wait for it: they look again, and start another.
-struct Dialing<C: Clone + Send + 'static>(Arc<Shared<C>>);
-
-impl<C: Clone + Send + 'static> Dialing<C> {
-    async fn run(self) {
-        // The end first: it wins over a dial that is done at the same time.
-        tokio::select! {
-            biased;
-            () = self.0.closed() => {}
-            () = self.0.dial_until_connected() => {}
-        }
-    }
-}
-
-impl<C: Clone + Send + 'static> Drop for Dialing<C> {
-    fn drop(&mut self) {
-        let shared = &self.0;
-        let mut state = shared.state();
-        if thread::panicking() {
-            let failure = Failure::new(Class::Connection, "the connector panicked").not_sent();
-            state.dial_failed(failure, &shared.settings);
-        }
-        state.stop_dialing();
-        drop(state);
-        shared.changes.send_replace(());
+        let retired = self.change(Machine::close);
+        drop(retired);
     }
 }
 

@@ -27,7 +27,7 @@
 //! | without a hint | `U(0, min(cap, base · 2^(n-1)))` |
 //! | with a hint `R` | `R + U(0, max(R/2, min(cap, base · 2^(n-1))))` |
 //!
-//! A call that was lost with a connection on which others had been answered is repeated at once: the
+//! A call that was lost with a [good](crate::reconnect#good-connections) connection is repeated at once: the
 //! pause is [`reconnect`](crate::reconnect)'s, which makes one connection for all of them; and it
 //! costs none of the budget, since it happens to all calls at the same time. So it is for a lost
 //! session. Not for a timeout, and not where the next connection fails as well.

@@ -127,28 +127,43 @@ async fn case_019_refused_credentials_are_not_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_020_credentials_that_are_refused_while_reconnecting_end_the_dials_for_good() {
+async fn case_020_credentials_that_are_refused_while_reconnecting_fail_calls_soon_and_are_spaced() {
     let refusals: [fn() -> BoxError; 2] = [
         || Failure::unauthorized("401: the key is not valid").into(),
         || wrapped_twice(Failure::unauthorized("401: the key is not valid")),
     ];
     for refusal in refusals {
-        let connection = Script::new([fine(), lost()]);
-        let server = Server::new([gives(&connection), refuses(refusal())]);
+        let connection = Script::new([fine(), fine(), lost()]);
+        let renewed = Script::new([fine()]);
+        let refused = || refuses(refusal());
+        let server = Server::new([
+            gives(&connection),
+            refused(),
+            refused(),
+            refused(),
+            refused(),
+            gives(&renewed),
+        ]);
         let call = || server.call(Call::read_only("search"));
+        call().await.unwrap();
         call().await.unwrap();
         let begun = tokio::time::Instant::now();
         let answer = call().await.unwrap();
         assert!(answer.is_error);
-        assert_eq!(begun.elapsed().as_millis(), 0, "no wait, no backoff");
-        assert_eq!(server.lines.all()[1]["class"], "unauthorized");
-        let logged = server.lines.all()[1]["error"].to_string();
+        // Dials after 0, 1 and 3 s: a token may be renewed meanwhile, and is asked for each time.
+        assert_eq!(begun.elapsed().as_millis(), 3_000);
+        assert_eq!(server.lines.all()[2]["class"], "unauthorized");
+        let logged = server.lines.all()[2]["error"].to_string();
         assert!(logged.contains("401"), "{logged}");
-        // A failure that the connector gives itself tells the model why, too.
+        // Later calls wait for one dial, and learn the same.
         let later = call().await.unwrap();
         assert!(later.is_error);
+        assert_eq!(begun.elapsed().as_millis(), 7_000);
+        assert_eq!(server.lines.all()[3]["class"], "unauthorized");
+        // Nobody dials while nobody calls; and the credentials may be good an hour later.
         tokio::time::sleep(3600 * SECOND).await;
-        assert_eq!(server.dials().len(), 2, "once, and never again");
+        assert_eq!(server.dials().len(), 5);
+        assert_eq!(call().await.unwrap(), Answer::ok("fine"));
     }
 }
 

@@ -128,7 +128,7 @@ async fn the_first_connect_failing_is_fatal_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_missing_binary_and_refused_credentials_are_never_dialled_again() {
+async fn a_missing_binary_and_refused_credentials_fail_each_call_as_such_within_its_patience() {
     let ledger = Ledger::new();
     let server = ledger.http(&["--start-status", "401"]).await;
     let patient = || reconnect().retry_first_dial();

@@ -12,6 +12,7 @@ mod evidence;
 mod faults;
 mod many;
 mod peers;
+mod probing;
 mod rmcp_texts;
 mod status;
 mod support;

@@ -1,4 +1,4 @@
-use super::{Client, Connector, client::Parts};
+use super::{Client, Connection, Connector, client::Parts};
 use crate::{call::Hints, failure::Failure, preset::ResilienceLayer, reconnect::ReconnectLayer};
 use std::time::Duration;
 
@@ -30,7 +30,8 @@ impl<C: Connector> ClientBuilder<C> {
     }
 
     /// How connections are made again, instead of the [defaults](crate::reconnect#defaults). The dial
-    /// timeout, unless it is set, is a second more than the connector's own.
+    /// timeout, unless it is set, is a second more than the connector's own. Connections are probed by
+    /// MCP's `ping`.
     pub fn reconnect(mut self, layer: ReconnectLayer<()>) -> Self {
         self.reconnect = layer;
         self
@@ -48,7 +49,8 @@ impl<C: Connector> ClientBuilder<C> {
     ///
     /// [`Fatal`](crate::Class::Fatal), with the connector's failure as its source, when the first
     /// dial fails. With [`retry_first_dial`](crate::reconnect::ReconnectBuilder::retry_first_dial),
-    /// what the connector fails with for good, or `Connection` when the patience is over.
+    /// the failure of the last dial, once it was [waited
+    /// for](crate::reconnect#how-long-a-call-waits) in vain.
     pub async fn connect(self) -> Result<Client, Failure> {
         let client = self.build();
         client.handle().connect().await?;
@@ -61,7 +63,10 @@ impl<C: Connector> ClientBuilder<C> {
         let (catalog, census) = (self.connector.catalog(), self.connector.census());
         // The connector knows better what was wrong with a dial that took too long.
         let limit = self.connector.start_timeout().saturating_add(MOMENT);
-        let reconnect = self.reconnect.with_dial_timeout_of(limit);
+        let reconnect = self
+            .reconnect
+            .with_dial_timeout_of(limit)
+            .with_probe(|connection: Connection| async move { connection.ping().await });
         let (stack, handle) = self.resilience.connect(&reconnect, self.connector);
         Client::new(Parts {
             stack,

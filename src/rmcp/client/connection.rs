@@ -9,7 +9,11 @@ use crate::{
     failure::{Class, Failure},
     rmcp::{Answer, Request},
 };
-use ::rmcp::{ClientHandler, Peer, RoleClient, service::RunningService};
+use ::rmcp::{
+    ClientHandler, Peer, RoleClient,
+    model::{ClientRequest, PingRequest},
+    service::RunningService,
+};
 use std::{
     fmt,
     pin::Pin,
@@ -142,6 +146,16 @@ impl Connection {
     #[must_use]
     pub fn peer(&self) -> &Peer<RoleClient> {
         &self.inner.peer
+    }
+
+    /// Asks the server for a sign of life. A server that answers with an error is alive too; see
+    /// [`Probe`](crate::reconnect::Probe).
+    pub(super) async fn ping(&self) -> Result<(), Failure> {
+        let ping = ClientRequest::PingRequest(PingRequest::default());
+        let answer = self.inner.peer.send_request(ping).await;
+        answer
+            .map(drop)
+            .map_err(|error| errors::of_call(error, self.inner.session()))
     }
 
     /// The id of the server's process, if it is a child of this one and has not ended.

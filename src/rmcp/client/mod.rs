@@ -31,8 +31,8 @@
 //! # What becomes of a call
 //!
 //! It always ends, within the deadline of the [preset](crate::preset). The connection it ran on is
-//! replaced when that was lost, or the answer did not come in time, or the server forgot the session;
-//! see [`reconnect`](crate::reconnect). Other calls on the old connection are left to finish. Whether
+//! replaced when that was lost, or the server forgot the session, or the answer did not come in time
+//! and the server does not answer a `ping` either; see [`reconnect`](crate::reconnect). Other calls on the old connection are left to finish. Whether
 //! the call is made again depends on how far it came, and on what is known of its tool:
 //!
 //! | | Delivery | Repeated |
@@ -58,8 +58,8 @@
 //! # Fatal failures
 //!
 //! The first dial that fails is one, unless
-//! [`retry_first_dial`](crate::reconnect::ReconnectBuilder::retry_first_dial) is set. A missing
-//! command, a URL that is none, and a server that refuses the credentials are never tried again.
+//! [`retry_first_dial`](crate::reconnect::ReconnectBuilder::retry_first_dial) is set. Later, a missing
+//! command and refused credentials are dialled again like any other failure, with a backoff.
 //!
 //! # When not to use it
 //!

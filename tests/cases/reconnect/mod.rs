@@ -109,7 +109,9 @@ async fn case_051_a_connection_that_was_closed_meanwhile_is_replaced_before_the_
 #[tokio::test(start_paused = true)]
 async fn case_053_each_outage_begins_with_the_first_wait_and_all_attempts_again() {
     let refused = || refuses(Error::from(ErrorKind::ConnectionRefused));
-    let connections: Vec<_> = (0..11).map(|_| Script::new([fine(), lost()])).collect();
+    let connections: Vec<_> = (0..11)
+        .map(|_| Script::new([fine(), fine(), lost()]))
+        .collect();
     let mut dials = vec![gives(&connections[0])];
     for connection in &connections[1..] {
         dials.extend([refused(), refused(), gives(connection)]);
@@ -117,8 +119,10 @@ async fn case_053_each_outage_begins_with_the_first_wait_and_all_attempts_again(
     let server = Server::new(dials);
     server.call(Call::read_only("look")).await.unwrap();
     for outage in 0..10 {
+        server.call(Call::read_only("look")).await.unwrap();
+        sleep(SECOND).await;
         let begun = Instant::now();
-        // Lost, then made again on the next connection, which is good with that.
+        // Lost, then made again on the next connection, which is good with one more.
         let answer = server.call(Call::read_only("look")).await.unwrap();
         assert_eq!(answer, Answer::ok("fine"));
         let took = begun.elapsed().as_millis();
@@ -233,9 +237,10 @@ async fn case_059_a_call_whose_server_dies_ends_with_the_connection_or_with_its_
 
 #[tokio::test(start_paused = true)]
 async fn case_060_a_connection_that_is_there_after_the_end_is_dropped_and_stays_unused() {
-    let first = Script::new([fine(), lost()]);
+    let first = Script::new([fine(), fine(), lost()]);
     let late = Script::new([fine()]);
     let server = Server::new([gives(&first), (SECOND, Ok(late.clone()))]);
+    server.call(Call::tool("book")).await.unwrap();
     server.call(Call::tool("book")).await.unwrap();
     assert!(server.call(Call::tool("book")).await.unwrap().is_error);
     let stack = server.stack.clone();

@@ -2,7 +2,7 @@
 
 use super::{Ask, Connection, Dial, MINUTE, MS, SECOND, Server, exact, fail, spawn};
 use mcp_resilience::{
-    Class, Delivery, Failure,
+    Class, Delivery,
     reconnect::{Reconnect, ReconnectBuilder, ReconnectLayer},
 };
 use std::{
@@ -111,13 +111,8 @@ async fn what_a_dial_does_not_find_is_a_connection_that_was_not_made() {
         let failure = fail(&tools, Ask::Who).await;
         assert_eq!(failure.class(), Class::Connection, "{kind}");
         assert_eq!(failure.delivery(), Delivery::NotSent, "{kind}");
-        let dial = failure.source().unwrap().downcast_ref::<Failure>();
-        let dial = dial.unwrap();
-        assert_eq!(dial.class(), Class::Connection, "{kind}");
-        assert_eq!(dial.delivery(), Delivery::NotSent, "{kind}");
-        let chain = format!(
-            "no connection to the tool server in time: cannot connect to the tool server: {kind}"
-        );
+        assert!(failure.source().is_some(), "{kind}");
+        let chain = format!("cannot connect to the tool server: {kind}");
         assert_eq!(failure.chain().to_string(), chain);
 
         let server = Server::new([missing()]);

@@ -1,0 +1,113 @@
+//! The task that dials.
+
+use super::{
+    caught::caught,
+    dial::Made,
+    machine::{DialId, Turn},
+    shared::Shared,
+    status::ConnectionState,
+};
+use crate::failure::Failure;
+use std::sync::Arc;
+use tokio::time::{self, Instant};
+
+/// Starts the task of a dial. The task goes on with the dials that follow from it.
+pub(super) fn spawn<C: Clone + Send + 'static>(shared: &Arc<Shared<C>>, id: DialId) {
+    // Made first: where there is no runtime to spawn on, or it is ending, the next call dials.
+    let dialing = Dialing {
+        shared: Arc::clone(shared),
+        id,
+    };
+    tokio::spawn(dialing.run());
+}
+
+/// The dial of a task. Dropped before its end, for example with its runtime, it leaves the dial to
+/// the calls that wait.
+struct Dialing<C: Clone + Send + 'static> {
+    shared: Arc<Shared<C>>,
+    id: DialId,
+}
+
+impl<C: Clone + Send + 'static> Dialing<C> {
+    async fn run(mut self) {
+        while self.is_due().await {
+            let mut states = self.shared.subscribe();
+            // The end first: it wins over a dial that is done at the same time.
+            let result = tokio::select! {
+                biased;
+                _ = states.wait_for(ConnectionState::is_closed) => return,
+                result = self.dial() => result,
+            };
+            match self.ended(result) {
+                Some(next) => self.id = next,
+                None => return,
+            }
+        }
+    }
+
+    /// Waits until it is time to dial. False if nobody wants that any more.
+    async fn is_due(&self) -> bool {
+        let mut states = self.shared.subscribe();
+        loop {
+            let turn = |now| self.shared.tell(|machine| machine.turn(self.id, now));
+            match turn(Instant::now()) {
+                Turn::Dial => {
+                    self.shared.change(|_| ());
+                    return true;
+                }
+                Turn::Stop => {
+                    self.shared.change(|_| ());
+                    return false;
+                }
+                Turn::WaitUntil(due) => tokio::select! {
+                    () = time::sleep_until(due) => {}
+                    _ = states.changed() => {}
+                },
+            }
+        }
+    }
+
+    async fn dial(&self) -> Result<Made<C>, Failure> {
+        let limit = self.shared.settings.dial_timeout();
+        let dial = caught(async { self.shared.dial.start().await });
+        let failure = match time::timeout(limit, dial).await {
+            Ok(Ok(result)) => return result,
+            Ok(Err(_)) => Failure::connection("the connector panicked"),
+            Err(elapsed) => {
+                let text = format!(
+                    "the tool server did not accept within {limit:?}, the dial timeout of the layer"
+                );
+                Failure::timeout(text).because(elapsed)
+            }
+        };
+        Err(failure.not_sent())
+    }
+
+    fn ended(&self, result: Result<Made<C>, Failure>) -> Option<DialId> {
+        if let Err(failure) = &result {
+            tracing::warn!(
+                class = failure.class().as_str(),
+                error = %failure.chain(),
+                "cannot connect to the tool server"
+            );
+        }
+        let wait = self.shared.draw();
+        let result = result.map(|made| {
+            let can_be_probed = made.probe.is_some();
+            (made, can_be_probed)
+        });
+        let now = Instant::now();
+        let ended = self
+            .shared
+            .change(|machine| machine.dial_ended(self.id, result, wait, now));
+        drop(ended.unwanted);
+        ended.next
+    }
+}
+
+impl<C: Clone + Send + 'static> Drop for Dialing<C> {
+    fn drop(&mut self) {
+        // Changes nothing if this dial has ended.
+        self.shared.change(|machine| machine.dial_died(self.id));
+    }
+}

@@ -1,0 +1,78 @@
+//! What calls tell of their connection.
+
+use super::{
+    decision::Lost,
+    health::{NextStep, ProbeId},
+    phase::{Generation, Phase},
+    state::Machine,
+};
+use crate::failure::Failure;
+use std::time::Duration;
+use tokio::time::Instant;
+
+impl<C: Clone> Machine<C> {
+    /// A call failed in a way that its connection does not outlive.
+    pub(in crate::reconnect) fn lost(
+        &mut self,
+        generation: Generation,
+        failure: &Failure,
+        wait: Duration,
+        now: Instant,
+    ) -> Lost<C> {
+        let (good_after, first_wait) = (self.good_after, self.first_wait);
+        let Some(live) = self.live(generation) else {
+            let was_good = matches!(self.retired, Some((last, true)) if last == generation);
+            return Lost {
+                retired: None,
+                was_good,
+            };
+        };
+        let worth = live
+            .health
+            .worth(failure.class(), now, good_after, first_wait);
+        let was_good = self.outages.lost(worth, failure, wait, now);
+        Lost {
+            retired: self.retire(was_good),
+            was_good,
+        }
+    }
+
+    /// A call was answered.
+    pub(in crate::reconnect) fn answered(&mut self, generation: Generation) {
+        if let Some(live) = self.live(generation) {
+            live.health.answered();
+        }
+    }
+
+    /// The connection in use, if further answers on it change nothing.
+    pub(in crate::reconnect) fn settled(&self) -> Option<Generation> {
+        match &self.phase {
+            Phase::Connected(live) if live.health.is_settled() => Some(live.generation),
+            _ => None,
+        }
+    }
+
+    /// A call was not answered in time.
+    pub(in crate::reconnect) fn timed_out(&mut self, generation: Generation) -> NextStep {
+        self.live(generation)
+            .map_or(NextStep::Keep, |live| live.health.timed_out())
+    }
+
+    /// A call was dropped after it was sent and before it was answered.
+    pub(in crate::reconnect) fn given_up(&mut self, generation: Generation) -> NextStep {
+        let limit = self.give_up_limit;
+        self.live(generation)
+            .map_or(NextStep::Keep, |live| live.health.given_up(limit))
+    }
+
+    /// A probe ended. Says whether the connection is to be retired.
+    pub(in crate::reconnect) fn probe_ended(
+        &mut self,
+        generation: Generation,
+        id: ProbeId,
+        is_alive: bool,
+    ) -> bool {
+        self.live(generation)
+            .is_some_and(|live| live.health.probe_ended(id, is_alive))
+    }
+}

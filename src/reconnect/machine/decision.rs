@@ -1,0 +1,39 @@
+//! What the machine decides.
+
+use super::phase::{DialId, Generation};
+use crate::failure::Failure;
+use tokio::time::Instant;
+
+/// What a caller without a connection has to do.
+pub(in crate::reconnect) enum Look<C> {
+    Use(C, Generation),
+    Fail(Failure),
+    /// Wait for the next change of the state.
+    Wait,
+    /// Start the task of this dial, then wait.
+    Dial(DialId),
+}
+
+/// What the task of a dial has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::reconnect) enum Turn {
+    Dial,
+    WaitUntil(Instant),
+    Stop,
+}
+
+/// What follows from the end of a dial.
+pub(in crate::reconnect) struct Ended<C> {
+    /// The task goes on with this dial, or stops.
+    pub(in crate::reconnect) next: Option<DialId>,
+    /// A connection that nobody may use, to be dropped outside of all locks.
+    pub(in crate::reconnect) unwanted: Option<C>,
+}
+
+/// What follows from the loss of a connection.
+pub(in crate::reconnect) struct Lost<C> {
+    /// Set if the connection was in use until now.
+    pub(in crate::reconnect) retired: Option<C>,
+    /// Whether the connection was good, so that the next dial is not spaced.
+    pub(in crate::reconnect) was_good: bool,
+}

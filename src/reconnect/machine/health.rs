@@ -1,0 +1,137 @@
+//! What is known of one connection from the outcomes of its calls.
+
+use crate::failure::Class;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The number of a probe among those of its connection.
+pub(in crate::reconnect) type ProbeId = u64;
+
+/// So many answers make a connection good.
+const GOOD: u32 = 2;
+
+#[derive(Clone, Debug)]
+pub(super) struct Health {
+    since: Instant,
+    can_be_probed: bool,
+    // Dialled right after a good connection, without a wait.
+    is_at_once: bool,
+    answers: u32,
+    // Calls in a row that were given up.
+    unanswered: u32,
+    probes: ProbeId,
+    probe: Option<Probe>,
+}
+
+#[derive(Clone, Debug)]
+struct Probe {
+    id: ProbeId,
+    // A call was answered in the meantime.
+    is_refuted: bool,
+}
+
+/// What a lost connection was worth: how soon the next one is dialled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Worth {
+    /// The next dial is spaced.
+    Nothing,
+    /// The next dial is due at once, but does not end the backoff.
+    OneDial,
+    /// The next dial is due at once, and the backoff begins anew.
+    Good,
+}
+
+/// What follows from a call without an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::reconnect) enum NextStep {
+    Keep,
+    Probe(ProbeId),
+    Retire,
+}
+
+impl Health {
+    pub(super) fn new(since: Instant, can_be_probed: bool, is_at_once: bool) -> Self {
+        Self {
+            since,
+            can_be_probed,
+            is_at_once,
+            answers: 0,
+            unanswered: 0,
+            probes: 0,
+            probe: None,
+        }
+    }
+
+    /// What the connection is worth if it is lost now. `good_after` makes any connection good;
+    /// `first_wait` is the first ceiling of the backoff.
+    pub(super) fn worth(
+        &self,
+        class: Class,
+        now: Instant,
+        good_after: Duration,
+        first_wait: Duration,
+    ) -> Worth {
+        let age = now.saturating_duration_since(self.since);
+        if age >= good_after {
+            return Worth::Good;
+        }
+        // An answer does not make a session good that is lost soon after: behind a balancer that
+        // sends each request elsewhere, all of them are.
+        if class == Class::SessionLost || self.answers < GOOD {
+            return Worth::Nothing;
+        }
+        match age >= first_wait {
+            true => Worth::Good,
+            false if self.is_at_once => Worth::Nothing,
+            false => Worth::OneDial,
+        }
+    }
+
+    pub(super) fn answered(&mut self) {
+        self.answers = self.answers.saturating_add(1).min(GOOD);
+        self.unanswered = 0;
+        if let Some(probe) = &mut self.probe {
+            probe.is_refuted = true;
+        }
+    }
+
+    /// Whether one more answer would change nothing.
+    pub(super) fn is_settled(&self) -> bool {
+        self.answers >= GOOD && self.unanswered == 0 && self.probe.is_none()
+    }
+
+    pub(super) fn timed_out(&mut self) -> NextStep {
+        if !self.can_be_probed {
+            return NextStep::Retire;
+        }
+        if self.probe.is_some() {
+            return NextStep::Keep;
+        }
+        self.probes += 1;
+        self.probe = Some(Probe {
+            id: self.probes,
+            is_refuted: false,
+        });
+        NextStep::Probe(self.probes)
+    }
+
+    pub(super) fn given_up(&mut self, limit: Option<u32>) -> NextStep {
+        self.unanswered = self.unanswered.saturating_add(1);
+        match limit {
+            Some(limit) if self.unanswered >= limit => self.timed_out(),
+            _ => NextStep::Keep,
+        }
+    }
+
+    /// Says whether the connection is to be retired.
+    pub(super) fn probe_ended(&mut self, id: ProbeId, is_alive: bool) -> bool {
+        let Some(probe) = self.probe.take_if(|probe| probe.id == id) else {
+            return false;
+        };
+        let is_alive = is_alive || probe.is_refuted;
+        if is_alive {
+            self.unanswered = 0;
+        }
+        !is_alive
+    }
+}

@@ -1,0 +1,31 @@
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Event {
+    Call(usize),
+    Look(usize),
+    Leave(usize),
+    TooLate(usize),
+    Answer(usize),
+    Lose(usize),
+    TimeOut(usize),
+    GiveUp(usize),
+    Turn(usize),
+    Connect(usize),
+    Refuse(usize),
+    Die(usize),
+    StaleConnect(u64),
+    ProbeEnds(bool),
+    Tick,
+    Reset,
+    Renew,
+    Close,
+}
+
+/// What may happen besides calls and dials.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) calls: u8,
+    pub(super) ticks: u8,
+    pub(super) dials: u64,
+    pub(super) meddles: u8,
+    pub(super) can_be_probed: bool,
+}

@@ -1,0 +1,192 @@
+//! How dials are spaced while they fail, and which callers wait for the next one.
+
+use super::{
+    health::Worth,
+    ticket::{Ticket, later},
+};
+use crate::{
+    backoff::{Backoff, Ceilings},
+    failure::{Failure, Stopped},
+    reconnect::{settings::Settings, status::ConnectionState},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
+
+/// Dials have no floor of a server's: this keeps the shortest draw from being none.
+const SHORTEST_WAIT: Duration = Duration::from_millis(10);
+
+/// From the first failure after a good connection to the next good connection.
+#[derive(Clone, Debug)]
+pub(super) struct Outages {
+    current: Option<Outage>,
+    ceilings: Ceilings,
+    backoff: Backoff,
+    fail_fast_after: Duration,
+    failed_dials: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Outage {
+    since: Instant,
+    last: Arc<Failure>,
+    /// The last failure was a dial's, and not the loss of a connection that was no good.
+    is_of_dial: bool,
+    /// No dial before this.
+    due: Instant,
+    /// The part of it that the server asked for.
+    asked_until: Option<Instant>,
+}
+
+impl Outages {
+    pub(super) fn new(settings: &Settings) -> Self {
+        Self {
+            current: None,
+            ceilings: settings.backoff.ceilings(),
+            backoff: settings.backoff,
+            fail_fast_after: settings.fail_fast_after,
+            failed_dials: 0,
+        }
+    }
+
+    pub(super) fn state(&self) -> ConnectionState {
+        match &self.current {
+            Some(outage) => ConnectionState::Failed {
+                failure: Arc::clone(&outage.last),
+                next_dial: outage.due.into_std(),
+            },
+            None => ConnectionState::Idle,
+        }
+    }
+
+    /// A call that comes when a dial has failed already waits for the end of one dial.
+    pub(super) fn ticket(&self, now: Instant, patience: Duration) -> Ticket {
+        let is_known = |outage: &Outage| {
+            outage.is_of_dial || now.saturating_duration_since(outage.since) > self.fail_fast_after
+        };
+        match &self.current {
+            Some(outage) if is_known(outage) => self.ticket_for_one_dial(now, patience),
+            _ => Ticket::patient(now, patience),
+        }
+    }
+
+    pub(super) fn ticket_for_one_dial(&self, now: Instant, patience: Duration) -> Ticket {
+        Ticket {
+            last_failure: Some(self.failed_dials + 1),
+            ..Ticket::patient(now, patience)
+        }
+    }
+
+    /// When the next dial is due, if it has to be waited for.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.current.as_ref().map(|outage| outage.due)
+    }
+
+    pub(super) fn ceiling(&self) -> Duration {
+        self.ceilings.clone().next().unwrap_or_default()
+    }
+
+    /// Whether the dial that a caller waited for has failed.
+    pub(super) fn is_over(&self, ticket: &Ticket) -> bool {
+        ticket
+            .last_failure
+            .is_some_and(|last| self.failed_dials >= last)
+    }
+
+    /// What a caller gets that does not wait for the next dial.
+    pub(super) fn refusal(&self, ticket: &Ticket, now: Instant) -> Option<Failure> {
+        let outage = self.current.as_ref()?;
+        let is_old = now.saturating_duration_since(outage.since) >= self.fail_fast_after;
+        let waits_once = ticket.last_failure.is_some();
+        let wait = outage.due.saturating_duration_since(now);
+        if outage.due >= ticket.until || (waits_once && wait > self.fail_fast_after) {
+            let mut failure = outage.failure();
+            failure.set_stopped(Stopped::NotReady);
+            let asked = outage.asked_until.filter(|asked| *asked > now);
+            if let Some(asked) = asked {
+                failure = failure.with_retry_after(asked - now);
+                failure.set_stopped(Stopped::HintTooLong);
+            }
+            return Some(failure);
+        }
+        // The server refuses, and goes on refusing: time alone does not heal that.
+        let is_refused = !waits_once
+            && !outage.last.class().heals()
+            && outage.due.saturating_duration_since(outage.since) > self.fail_fast_after;
+        if self.is_over(ticket) || is_refused {
+            let mut failure = outage.failure();
+            if is_old {
+                failure.set_stopped(Stopped::NotReady);
+            }
+            return Some(failure);
+        }
+        None
+    }
+
+    pub(super) fn too_late(&self, ticket: &Ticket) -> Failure {
+        let mut failure = match &self.current {
+            Some(outage) => outage.failure(),
+            None => Failure::connection(format!(
+                "could not connect to the tool server within {:?}, the patience of the layer",
+                ticket.patience
+            ))
+            .not_sent(),
+        };
+        // A repeat would only begin to wait again.
+        failure.set_stopped(Stopped::NotReady);
+        failure
+    }
+
+    pub(super) fn dial_failed(&mut self, failure: Failure, wait: Duration, now: Instant) {
+        self.failed_dials += 1;
+        self.back_off(failure, true, wait, now);
+    }
+
+    /// Says whether the connection was good, so that the next dial is due at once.
+    pub(super) fn lost(
+        &mut self,
+        worth: Worth,
+        failure: &Failure,
+        wait: Duration,
+        now: Instant,
+    ) -> bool {
+        match worth {
+            Worth::Nothing => self.back_off(failure.again(), false, wait, now),
+            // The waits go on from where they were, should the next one be no better.
+            Worth::OneDial => self.current = None,
+            Worth::Good => self.reset(),
+        }
+        worth != Worth::Nothing
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.current = None;
+        self.ceilings = self.backoff.ceilings();
+    }
+
+    fn back_off(&mut self, failure: Failure, is_of_dial: bool, wait: Duration, now: Instant) {
+        let ceiling = self.ceilings.next().unwrap_or_default();
+        let wait = wait.min(ceiling).max(SHORTEST_WAIT);
+        let asked_until = failure.retry_after().map(|floor| later(now, floor));
+        self.current = Some(Outage {
+            since: self.current.as_ref().map_or(now, |outage| outage.since),
+            last: Arc::new(failure),
+            is_of_dial,
+            due: later(asked_until.unwrap_or(now), wait),
+            asked_until,
+        });
+    }
+}
+
+impl Outage {
+    /// What a caller gets that was not sent.
+    fn failure(&self) -> Failure {
+        let failure = if self.is_of_dial {
+            self.last.again()
+        } else {
+            let text =
+                "the last connection to the tool server was lost, and the next is not due yet";
+            Failure::connection(text).because(self.last.again())
+        };
+        failure.not_sent()
+    }
+}

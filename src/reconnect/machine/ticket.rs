@@ -1,0 +1,31 @@
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Stands for a time that never comes.
+const A_LIFETIME: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
+
+/// How long one caller waits for a connection.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::reconnect) struct Ticket {
+    pub(in crate::reconnect) until: Instant,
+    /// The setting behind `until`, for messages.
+    pub(super) patience: Duration,
+    /// The caller fails with the dial that has this number among those that failed.
+    pub(super) last_failure: Option<u64>,
+}
+
+impl Ticket {
+    /// Waits over any number of dials.
+    pub(in crate::reconnect) fn patient(now: Instant, patience: Duration) -> Self {
+        Self {
+            until: later(now, patience),
+            patience,
+            last_failure: None,
+        }
+    }
+}
+
+/// That much later, or never.
+pub(super) fn later(now: Instant, time: Duration) -> Instant {
+    now.checked_add(time).unwrap_or(now + A_LIFETIME)
+}

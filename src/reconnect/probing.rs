@@ -1,0 +1,85 @@
+//! The task that asks whether a connection is alive.
+
+use super::{
+    caught::caught,
+    machine::{Generation, ProbeId},
+    probe::Prober,
+    shared::Shared,
+};
+use crate::failure::Failure;
+use std::sync::Arc;
+use tokio::time;
+
+/// Starts a probe, on the runtime that the connection was made on: a call may be dropped anywhere.
+pub(super) fn spawn<C: Clone + Send + 'static>(
+    shared: &Arc<Shared<C>>,
+    generation: Generation,
+    id: ProbeId,
+) {
+    // Made first: where the runtime is ending, nobody will answer.
+    let probing = Probing {
+        shared: Arc::clone(shared),
+        generation,
+        id,
+    };
+    let Some(made) = shared.made(generation) else {
+        return;
+    };
+    let Some(probe) = made.probe else {
+        return;
+    };
+    tracing::debug!(generation, "no answer in time, the connection is probed");
+    made.runtime.spawn(probing.run(probe));
+}
+
+struct Probing<C: Clone + Send + 'static> {
+    shared: Arc<Shared<C>>,
+    generation: Generation,
+    id: ProbeId,
+}
+
+impl<C: Clone + Send + 'static> Probing<C> {
+    async fn run(self, probe: Prober) {
+        let mut states = self.shared.subscribe();
+        // A connection that is replaced meanwhile is let go at once.
+        let replaced = states.wait_for(|_| self.shared.is_retired(self.generation));
+        let outcome = tokio::select! {
+            biased;
+            _ = replaced => return,
+            outcome = self.ask(probe) => outcome,
+        };
+        if let Err(failure) = &outcome {
+            tracing::debug!(
+                generation = self.generation,
+                class = failure.class().as_str(),
+                error = %failure.chain(),
+                "the probe failed"
+            );
+        }
+        self.shared
+            .probed(self.generation, self.id, outcome.as_ref().copied());
+    }
+
+    async fn ask(&self, probe: Prober) -> Result<(), Failure> {
+        let limit = self.shared.settings.probe_timeout;
+        let asked = caught(async move { probe.start().await });
+        match time::timeout(limit, asked).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => Err(Failure::connection("the probe panicked")),
+            Err(elapsed) => {
+                let text = format!(
+                    "a call was not answered in time, and a probe not within {limit:?}, the probe timeout of the layer"
+                );
+                Err(Failure::timeout(text).because(elapsed))
+            }
+        }
+    }
+}
+
+impl<C: Clone + Send + 'static> Drop for Probing<C> {
+    fn drop(&mut self) {
+        // Changes nothing if this probe has ended.
+        let failure = Failure::connection("a probe of the connection ended with its runtime");
+        self.shared.probed(self.generation, self.id, Err(&failure));
+    }
+}
