@@ -74,6 +74,7 @@ mod delivery;
 mod error;
 mod fatal;
 mod from_error;
+mod limit;
 mod rpc_error;
 mod stderr;
 mod stopped;
@@ -91,6 +92,7 @@ pub use self::{
     delivery::Delivery,
     error::Failure,
     fatal::Fatal,
+    limit::{Limit, LimitReached},
     rpc_error::RpcError,
     stopped::Stopped,
 };

@@ -1,5 +1,6 @@
-use super::{AlwaysReady, ResilienceBuilder};
+use super::ResilienceBuilder;
 use crate::{
+    always_ready::{AlwaysReady, AlwaysReadyLayer},
     call_log::{CallLog, CallLogLayer, Sink},
     classify::{Classify, ClassifyLayer},
     failure::BoxError,
@@ -7,12 +8,10 @@ use crate::{
     is_error::{IsError, IsErrorLayer},
     reconnect::{Reconnect, ReconnectHandle, ReconnectLayer},
     retry::{Retry, RetryLayer},
-};
-use std::sync::Arc;
-use tower::{
-    Layer, Service,
     timeout::{Timeout, TimeoutLayer},
 };
+use std::sync::Arc;
+use tower::{Layer, Service};
 
 /// Wraps services in all layers, in the recommended order.
 ///
@@ -24,8 +23,10 @@ pub struct ResilienceLayer {
     pub(super) is_error: IsErrorLayer,
     pub(super) fatal: FatalLayer,
     pub(super) retry: RetryLayer,
+    pub(super) ready: AlwaysReadyLayer,
     pub(super) classify: ClassifyLayer,
     pub(super) timeout: TimeoutLayer,
+    pub(super) connection_timeout: TimeoutLayer,
 }
 
 /// A service in all layers.
@@ -73,7 +74,7 @@ impl ResilienceLayer {
     /// Wraps a connector: the connections it makes get the timeout, and all of them together the
     /// other layers. Each is classified by itself too, so that a connection is replaced for what
     /// its answers and errors mean, and not for their types alone; errors of the connector are
-    /// named by the same rules. A call waits for a connection for half of its deadline at most, so
+    /// named by the same rules. A call waits for a connection for half of the retry window at most, so
     /// that what it fails with says why there is none. The handle watches the connection, and ends
     /// it.
     pub fn connect<M, T>(
@@ -92,12 +93,12 @@ impl ResilienceLayer {
         T: Clone + Send + 'static,
     {
         let (timeout, classify, rules) = (
-            self.timeout.clone(),
+            self.connection_timeout.clone(),
             self.classify.clone(),
             self.classify.clone(),
         );
         let connection = reconnect.connect(
-            self.retry.deadline(),
+            self.retry.retry_window(),
             connector,
             move |made| classify.layer(timeout.layer(made)),
             move |error| rules.name(error),
@@ -108,7 +109,7 @@ impl ResilienceLayer {
 
     fn guard<S>(&self, inner: S) -> Guarded<S> {
         let classified = self.classify.layer(inner);
-        let retried = self.retry.layer(AlwaysReady::new(classified));
+        let retried = self.retry.layer(self.ready.layer(classified));
         // Ready, whatever happens: a call that is refused is a call too, and has its line.
         let stopping = self.fatal.clone().answering().layer(retried);
         self.log.layer(self.is_error.layer(stopping))

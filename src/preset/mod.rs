@@ -91,12 +91,10 @@
 //! # }
 //! ```
 
-mod always_ready;
 mod builder;
 mod layer;
 
 pub use self::{
-    always_ready::{AlwaysReady, AlwaysReadyLayer, ResponseFuture},
-    builder::{InvalidResilience, ResilienceBuilder},
+    builder::ResilienceBuilder,
     layer::{Connected, Connection, Guarded, Resilience, ResilienceLayer},
 };

@@ -125,13 +125,9 @@ mod builder;
 mod decide;
 mod future;
 mod layer;
-mod policy;
 mod progress;
 mod service;
+mod settings;
+mod shares;
 
-pub use self::{
-    builder::{InvalidRetry, RetryBuilder},
-    future::ResponseFuture,
-    layer::RetryLayer,
-    service::Retry,
-};
+pub use self::{builder::RetryBuilder, future::ResponseFuture, layer::RetryLayer, service::Retry};

@@ -10,7 +10,8 @@ use crate::{
 use mcp_resilience::{
     Class, Delivery, Failure,
     backoff::{Backoff, Jitter},
-    retry::{InvalidRetry, RetryLayer},
+    policy::Problem,
+    retry::RetryLayer,
 };
 use serde_json::json;
 use std::{
@@ -223,7 +224,8 @@ async fn case_034_there_is_no_hidden_limit_and_one_that_is_set_counts_from_the_s
 
 #[test]
 fn case_034_the_default_limit_is_the_documented_one() {
-    assert_eq!(RetryLayer::new().deadline(), Some(55 * SECOND));
+    assert_eq!(RetryLayer::new().deadline(), None);
+    assert_eq!(RetryLayer::new().retry_window(), Some(55 * SECOND));
 }
 
 #[tokio::test(start_paused = true)]
@@ -258,7 +260,7 @@ async fn case_037_the_setting_counts_attempts_with_the_first_and_says_so() {
         }
     }
     let none = RetryLayer::builder().max_attempts(0).build();
-    assert_eq!(none.unwrap_err(), InvalidRetry::NoAttempts);
+    assert_eq!(none.unwrap_err().problem(), Problem::NoAttempts);
 }
 
 #[tokio::test(start_paused = true)]

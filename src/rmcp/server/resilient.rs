@@ -28,7 +28,8 @@ pub struct Resilient<H, S = PresetStack<H>> {
 
 impl<H: ServerHandler> Resilient<H> {
     /// Wraps a handler in the [preset](crate::preset) with its [defaults](crate::rmcp#limits): one log
-    /// line a call on stderr, 30 s for an attempt, 55 s and three attempts for a call.
+    /// line a call on stderr, 10 minutes without progress for an attempt, three attempts that begin
+    /// within 55 s.
     #[must_use]
     pub fn new(handler: H) -> Self {
         Self::with_preset(handler, &ResilienceLayer::new())
@@ -55,7 +56,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     ///
     /// ```
     /// use mcp_resilience::{
-    ///     classify::ClassifyLayer, is_error::IsErrorLayer, preset::AlwaysReadyLayer,
+    ///     always_ready::AlwaysReadyLayer, classify::ClassifyLayer, is_error::IsErrorLayer,
     ///     retry::RetryLayer, rmcp::Resilient,
     /// };
     /// use tower::ServiceBuilder;
