@@ -28,6 +28,7 @@ const DOORS: &[(&str, &[&str])] = &[
         "preset",
         &[
             "always_ready",
+            "call",
             "call_log",
             "classify",
             "failure",
@@ -50,6 +51,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "ledger",
             "preset",
             "reconnect",
+            "timeout",
         ],
     ),
 ];

@@ -72,7 +72,7 @@ mod progress;
 mod tool_call;
 mod tool_result;
 
-pub(crate) use self::progress::{due, ends_at_ceiling};
+pub(crate) use self::progress::{Attempt, due, ends_at_ceiling};
 pub use self::{
     arguments::Arguments,
     hints::Hints,

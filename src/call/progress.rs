@@ -12,7 +12,7 @@ use tokio::time::Instant;
 ///
 /// A request type that can report progress holds one and gives it out by
 /// [`ToolCall::progress`](super::ToolCall::progress). Clones share it: the copies of a call that
-/// [`retry`](crate::retry) makes are attempts at the same call.
+/// [`retry`](crate::retry) makes are attempts at the same call. Two calls need two.
 ///
 /// Report progress through a [`Ticker`]. Each belongs to one attempt, so that a late report of an
 /// attempt that was abandoned does not extend a later one.
@@ -46,7 +46,9 @@ pub struct Progress {
 
 #[derive(Default)]
 struct Shared {
-    attempt: AtomicU64,
+    // How many attempts were begun, and up to which number they are over.
+    attempts: AtomicU64,
+    over: AtomicU64,
     first: OnceLock<Instant>,
     // Nanoseconds from the first tick to the last.
     last: AtomicU64,
@@ -63,16 +65,17 @@ impl Progress {
     #[must_use]
     pub fn ticker(&self) -> Ticker {
         Ticker {
-            attempt: self.shared.attempt.load(Relaxed),
+            attempt: self.shared.attempts.load(Relaxed),
             shared: Arc::clone(&self.shared),
         }
     }
 
-    /// Begins another attempt: tickers made before count for nothing from here on.
-    ///
-    /// [`retry`](crate::retry) and [`timeout`](crate::timeout) call it.
-    pub fn next_attempt(&self) {
-        self.shared.attempt.fetch_add(1, Relaxed);
+    /// Begins an attempt: tickers are of that one from here on, until another begins.
+    pub(crate) fn attempt(&self) -> Attempt {
+        Attempt {
+            number: self.shared.attempts.fetch_add(1, Relaxed).wrapping_add(1),
+            progress: self.clone(),
+        }
     }
 
     /// The time of the last report, if there was one.
@@ -91,6 +94,26 @@ impl fmt::Debug for Progress {
     }
 }
 
+/// An attempt that runs. With its end its tickers count for nothing, and neither do earlier ones.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    progress: Progress,
+    number: u64,
+}
+
+impl Attempt {
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        let over = self.number.saturating_add(1);
+        self.progress.shared.over.fetch_max(over, Relaxed);
+    }
+}
+
 /// Reports progress of one attempt at a call.
 ///
 /// It may be used from any task or thread, and outlive its attempt.
@@ -106,7 +129,7 @@ impl Ticker {
     /// Does nothing once the attempt is over. It allocates nothing and wakes nobody, so that a
     /// server may report as often as it likes.
     pub fn tick(&self) {
-        if self.attempt != self.shared.attempt.load(Relaxed) {
+        if self.attempt < self.shared.over.load(Relaxed) {
             return;
         }
         let now = Instant::now();

@@ -10,6 +10,7 @@ use crate::{
     timeout::TimeoutLayer,
 };
 use std::time::Duration;
+use tower::layer::util::{Identity, Stack};
 
 /// The limit of an attempt around a tool, unless it is set: a hang ends, a slow tool works.
 const AROUND_A_TOOL: Duration = Duration::from_secs(10 * 60);
@@ -20,7 +21,8 @@ const AROUND_A_CONNECTION: Duration = Duration::from_secs(60);
 /// Settings of a [`ResilienceLayer`] that are not the [defaults](super#defaults).
 #[derive(Debug, Default)]
 #[must_use = "settings do nothing until they are built"]
-pub struct ResilienceBuilder {
+pub struct ResilienceBuilder<L = Identity> {
+    inside: L,
     log: Option<CallLogLayer>,
     is_error: IsErrorLayer,
     fatal: FatalLayer,
@@ -32,7 +34,7 @@ pub struct ResilienceBuilder {
     policies: Option<Policies>,
 }
 
-impl ResilienceBuilder {
+impl<L> ResilienceBuilder<L> {
     /// Where the log goes, and what of the arguments; [`CallLogLayer::off`] for none.
     pub fn log(mut self, layer: CallLogLayer) -> Self {
         self.log = Some(layer);
@@ -91,12 +93,43 @@ impl ResilienceBuilder {
         self
     }
 
+    /// A layer of others right inside of `Classify`: a concurrency limit, a circuit breaker, a rate
+    /// limit. Given again, the first is the outermost.
+    ///
+    /// Its errors are classified as [`Failure::from`](crate::Failure) reads them, or by a
+    /// [rule](ClassifyLayer::rule).
+    ///
+    /// ```
+    /// use mcp_resilience::ResilienceLayer;
+    /// use tower::limit::ConcurrencyLimitLayer;
+    ///
+    /// let resilience = ResilienceLayer::builder()
+    ///     .layer_inside(ConcurrencyLimitLayer::new(8))
+    ///     .build()?;
+    /// # let _ = resilience;
+    /// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+    /// ```
+    pub fn layer_inside<N>(self, layer: N) -> ResilienceBuilder<Stack<N, L>> {
+        ResilienceBuilder {
+            inside: Stack::new(layer, self.inside),
+            log: self.log,
+            is_error: self.is_error,
+            fatal: self.fatal,
+            retry: self.retry,
+            classify: self.classify,
+            attempt_timeout: self.attempt_timeout,
+            ceiling: self.ceiling,
+            patience: self.patience,
+            policies: self.policies,
+        }
+    }
+
     /// Builds the layer.
     ///
     /// # Errors
     ///
     /// When a setting cannot work, or two do not fit each other; the error names them.
-    pub fn build(self) -> Result<ResilienceLayer, InvalidPolicy> {
+    pub fn build(self) -> Result<ResilienceLayer<L>, InvalidPolicy> {
         let (said, own) = self.retry.said();
         let mut settings = said.clone();
         settings.attempt_timeout = self.attempt_timeout;
@@ -119,6 +152,7 @@ impl ResilienceBuilder {
             retry,
             ready,
             classify: self.classify,
+            inside: self.inside,
         })
     }
 }

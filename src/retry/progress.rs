@@ -24,7 +24,7 @@ pub(super) struct Progress<S, Req> {
     // Gone once the last permitted attempt is made: that one moves the call.
     again: Option<(Req, S)>,
     // Only if there is a deadline, which follows it.
-    reports: Option<call::Progress>,
+    running: Option<call::Attempt>,
     // When it was first waited for, or failed: a call that answers at once needs no clock.
     begun: Option<Instant>,
     attempt: u32,
@@ -51,13 +51,13 @@ impl<S, Req> Progress<S, Req> {
         settings: Arc<Settings>,
         word: Word,
         again: Option<(Req, S)>,
-        reports: Option<call::Progress>,
+        running: Option<call::Attempt>,
     ) -> Self {
         Self {
             settings,
             word,
             again,
-            reports,
+            running,
             begun: None,
             attempt: 1,
             lost_its_session: false,
@@ -79,7 +79,7 @@ impl<S, Req> Progress<S, Req> {
         let begun = self.begin();
         call::due(
             begun,
-            self.reports.as_ref(),
+            self.running.as_ref().map(call::Attempt::progress),
             limits.deadline?,
             limits.ceiling,
         )
@@ -99,7 +99,8 @@ impl<S, Req> Progress<S, Req> {
 
     /// The failure of an attempt that ran into the deadline.
     pub(super) fn at_deadline(&mut self, before: Option<Failure>) -> Failure {
-        let (begun, reports) = (self.begin(), self.reports.as_ref());
+        let begun = self.begin();
+        let reports = self.running.as_ref().map(call::Attempt::progress);
         let ceiling = self.settings.limits.ceiling;
         let deadline = self.settings.limits.deadline.unwrap_or(ceiling);
         let reached = if call::ends_at_ceiling(begun, reports, deadline, ceiling) {
@@ -139,9 +140,9 @@ impl<S, Req> Progress<S, Req> {
     where
         Req: ToolCall,
     {
-        // What it reports from here on is too late.
-        if let Some(reports) = &self.reports {
-            reports.next_attempt();
+        // What the attempt reports from here on is too late.
+        if let Some(running) = &self.running {
+            self.running = Some(running.progress().attempt());
         }
         self.begin();
         match decide::verdict(failure, self.word) {

@@ -1,6 +1,6 @@
 use super::{ResponseFuture, progress::Progress, settings::Settings};
 use crate::{
-    call::ToolCall,
+    call::{self, ToolCall},
     failure::{BoxError, Failure},
     policy::Table,
 };
@@ -38,14 +38,14 @@ where
     fn call(&mut self, call: Req) -> Self::Future {
         let settings = self.table.of(&call);
         let word = settings.word_on(&call);
-        let reports = settings
-            .limits
-            .deadline
-            .and_then(|_| call.progress().cloned());
+        // The attempts' own limits are others' business.
+        let has_deadline = settings.limits.deadline.is_some();
+        let reports = call.progress().filter(|_| has_deadline);
+        let running = reports.map(call::Progress::attempt);
         // The instance that was made ready takes the first attempt. The clone is not ready: the
         // future readies it before every further one.
         let again = (settings.max_attempts > 1).then(|| (call.clone(), self.inner.clone()));
-        let progress = Progress::new(Arc::clone(settings), word, again, reports);
+        let progress = Progress::new(Arc::clone(settings), word, again, running);
         ResponseFuture::new(self.inner.call(call), progress)
     }
 }

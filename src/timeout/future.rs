@@ -1,5 +1,5 @@
 use crate::{
-    call::{self, Progress},
+    call::{self, Attempt, Progress},
     failure::{BoxError, Failure, Limit, LimitReached},
     policy::Limits,
 };
@@ -21,7 +21,7 @@ pub struct ResponseFuture<F> {
     timer: Timer,
     limit: Option<Duration>,
     ceiling: Duration,
-    progress: Option<Progress>,
+    attempt: Option<Attempt>,
 }
 
 /// Most calls answer without being waited for even once, so it is set only when somebody waits.
@@ -33,13 +33,13 @@ enum Timer {
 
 impl<F> ResponseFuture<F> {
     #[inline]
-    pub(super) fn new(limits: &Limits, progress: Option<Progress>, answer: F) -> Self {
+    pub(super) fn new(limits: &Limits, attempt: Option<Attempt>, answer: F) -> Self {
         Self {
             answer,
             timer: Timer::Unset,
             limit: limits.attempt,
             ceiling: limits.ceiling,
-            progress,
+            attempt,
         }
     }
 }
@@ -60,7 +60,7 @@ where
         let Some(limit) = *this.limit else {
             return Poll::Pending;
         };
-        let progress = this.progress.as_ref();
+        let progress = this.attempt.as_ref().map(Attempt::progress);
         let reached = ready!(this.timer.poll(limit, *this.ceiling, progress, cx));
         Poll::Ready(Err(Failure::timeout("").because(reached).into()))
     }

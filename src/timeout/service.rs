@@ -1,6 +1,6 @@
 use super::ResponseFuture;
 use crate::{
-    call::ToolCall,
+    call::{Progress, ToolCall},
     failure::BoxError,
     policy::{Limits, Table},
 };
@@ -54,8 +54,7 @@ where
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         let limits = self.table.of(&call);
-        let progress = call.progress().inspect(|progress| progress.next_attempt());
-        let progress = progress.cloned();
-        ResponseFuture::new(limits, progress, self.inner.call(call))
+        let attempt = call.progress().map(Progress::attempt);
+        ResponseFuture::new(limits, attempt, self.inner.call(call))
     }
 }

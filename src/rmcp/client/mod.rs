@@ -30,7 +30,7 @@
 //!
 //! # What becomes of a call
 //!
-//! It always ends, within the deadline of the [preset](crate::preset). The connection it ran on is
+//! It always ends, within the limits of the [preset](crate::preset#defaults). The connection it ran on is
 //! replaced when that was lost, or the answer did not come in time, or the server forgot the session;
 //! see [`reconnect`](crate::reconnect). Other calls on the old connection are left to finish. Whether
 //! the call is made again depends on how far it came, and on what is known of its tool:
