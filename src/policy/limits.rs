@@ -12,6 +12,8 @@ const RETRY_WINDOW: Duration = Duration::from_secs(55);
 pub(crate) struct Limits {
     /// The limit of an attempt. None if something else ends it no later.
     pub(crate) attempt: Option<Duration>,
+    /// The longest that an attempt goes on with progress; a call with a deadline goes on for that
+    /// at least.
     pub(crate) ceiling: Duration,
     pub(crate) deadline: Option<Duration>,
     pub(crate) retry_window: Option<Duration>,
@@ -59,7 +61,7 @@ impl Limits {
         let longest = longest.unwrap_or_default();
         Ok(Self {
             attempt,
-            ceiling: ceiling.unwrap_or(CEILING).max(longest),
+            ceiling: ceiling.unwrap_or_else(|| CEILING.max(longest)),
             deadline,
             retry_window: match (window, deadline) {
                 (Some(window), Some(deadline)) => Some(window.min(deadline)),

@@ -75,14 +75,11 @@ impl<S, Req> Progress<S, Req> {
     /// When the call has to be over, as far as it has reported progress; a deadline beyond the end of
     /// time is none.
     pub(super) fn deadline(&mut self) -> Option<Instant> {
-        let limits = self.settings.limits;
+        let deadline = self.settings.limits.deadline?;
+        let ceiling = self.settings.limits.ceiling.max(deadline);
         let begun = self.begin();
-        call::due(
-            begun,
-            self.running.as_ref().map(call::Attempt::progress),
-            limits.deadline?,
-            limits.ceiling,
-        )
+        let reports = self.running.as_ref().map(call::Attempt::progress);
+        call::due(begun, reports, deadline, ceiling)
     }
 
     /// Until when a further attempt may begin, and why not later.
@@ -101,8 +98,8 @@ impl<S, Req> Progress<S, Req> {
     pub(super) fn at_deadline(&mut self, before: Option<Failure>) -> Failure {
         let begun = self.begin();
         let reports = self.running.as_ref().map(call::Attempt::progress);
-        let ceiling = self.settings.limits.ceiling;
-        let deadline = self.settings.limits.deadline.unwrap_or(ceiling);
+        let deadline = self.settings.limits.deadline.unwrap_or_default();
+        let ceiling = self.settings.limits.ceiling.max(deadline);
         let reached = if call::ends_at_ceiling(begun, reports, deadline, ceiling) {
             LimitReached::new(Limit::Ceiling, ceiling)
         } else {

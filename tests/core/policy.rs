@@ -4,6 +4,7 @@ mod alike;
 mod budget;
 
 use crate::support::{Answer, Call, Script};
+use crate::timeout::{Slow, reports};
 use mcp_resilience::{
     Failure, ResilienceLayer,
     backoff::{Backoff, Jitter},
@@ -208,4 +209,28 @@ fn a_setting_of_the_layer_gives_way_to_one_of_a_policy() {
         .retry(retry.build().unwrap())
         .policies(policies);
     assert!(layer.build().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ceiling_of_a_policy_bounds_its_attempts_also_below_the_deadline_of_the_layer() {
+    let policies = Policies::new().tool("print_catalog", Policy::new().ceiling(20 * SECOND));
+    let retry = exact()
+        .deadline(60 * SECOND)
+        .max_attempts(1)
+        .build()
+        .unwrap();
+    let layer = ResilienceLayer::builder()
+        .log(CallLogLayer::off())
+        .attempt_timeout(10 * SECOND)
+        .retry(retry)
+        .policies(policies);
+    let stack = layer
+        .build()
+        .unwrap()
+        .layer(tower::service_fn(|call: Slow| async move {
+            Ok::<_, BoxError>(reports(call.progress.ticker(), 100, SECOND, HOUR).await)
+        }));
+    let begun = Instant::now();
+    assert!(stack.oneshot(Slow::default()).await.unwrap().is_error);
+    assert_eq!(begun.elapsed(), 20 * SECOND);
 }

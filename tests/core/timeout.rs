@@ -290,3 +290,14 @@ async fn a_limit_beyond_the_end_of_time_is_none_and_does_not_panic() {
     assert_eq!(at, 1003 * HOUR);
     assert!(ended.is_ok());
 }
+
+#[test]
+fn a_call_that_is_answered_at_once_sets_no_timer() {
+    // This runtime has none: setting one would panic.
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let layer = ResilienceLayer::builder().log(CallLogLayer::off());
+    let tool = service_fn(async |_: Slow| Ok::<_, BoxError>(crate::support::Answer::ok("fine")));
+    let stack = layer.build().unwrap().layer(tool);
+    let answer = runtime.unwrap().block_on(stack.oneshot(Slow::default()));
+    assert_eq!(answer.unwrap().text(), "fine");
+}
