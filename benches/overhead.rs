@@ -26,12 +26,17 @@ use mcp_resilience::{
     classify::ClassifyLayer,
     fatal::FatalLayer,
     is_error::IsErrorLayer,
+    policy::{Policies, Policy},
     reconnect::ReconnectLayer,
     retry::RetryLayer,
+    timeout::TimeoutLayer,
 };
 use row::Row;
 use std::{io, time::Duration};
-use tower::{Layer, retry::RetryLayer as TowerRetryLayer, service_fn, timeout::TimeoutLayer};
+use tower::{
+    Layer, retry::RetryLayer as TowerRetryLayer, service_fn,
+    timeout::TimeoutLayer as TowerTimeoutLayer,
+};
 use tower_retry::Attempts;
 
 const BASELINE: &str = "tower::retry";
@@ -43,7 +48,13 @@ fn main() {
         Row::new(BASELINE, TowerRetryLayer::new(Attempts::new()).layer(Tool)),
         Row::new(
             "tower::timeout",
-            TimeoutLayer::new(Duration::from_secs(30)).layer(Tool),
+            TowerTimeoutLayer::new(Duration::from_secs(30)).layer(Tool),
+        ),
+        Row::new(
+            "Timeout",
+            TimeoutLayer::new(Duration::from_secs(30))
+                .expect("a limit that can work")
+                .layer(Tool),
         ),
         Row::new("Classify", ClassifyLayer::new().layer(Tool)),
         Row::new("Reconnect", ReconnectLayer::new(()).layer(connector)),
@@ -52,6 +63,10 @@ fn main() {
         Row::new("IsError", IsErrorLayer::new().layer(Tool)),
         Row::new("CallLog", log().layer(Tool)),
         Row::new("preset, log off", preset(CallLogLayer::off()).layer(Tool)),
+        Row::new(
+            "preset, log off, policies",
+            with_policies(CallLogLayer::off()).layer(Tool),
+        ),
         Row::new("preset, log on", preset(log()).layer(Tool)),
     ];
 
@@ -73,6 +88,32 @@ fn main() {
 fn preset(log: CallLogLayer) -> ResilienceLayer {
     ResilienceLayer::builder()
         .log(log)
+        .build()
+        .expect("valid settings")
+}
+
+/// The tool that is measured has a policy, among others.
+fn with_policies(log: CallLogLayer) -> ResilienceLayer {
+    let names = [
+        "add",
+        "export",
+        "import",
+        "list",
+        "pay",
+        "search_catalog",
+        "send",
+    ];
+    let policy = || {
+        Policy::new()
+            .max_attempts(4)
+            .ceiling(Duration::from_secs(7200))
+    };
+    let policies = names.into_iter().fold(Policies::new(), |policies, name| {
+        policies.tool(name, policy())
+    });
+    ResilienceLayer::builder()
+        .log(log)
+        .policies(policies)
         .build()
         .expect("valid settings")
 }

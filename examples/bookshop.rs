@@ -39,8 +39,8 @@ struct Options {
     /// Refuse to start without this environment variable.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     require_env: Option<String>,
-    /// The longest that one attempt of a call may take: 30 s, unless given. A whole call gets 55 s,
-    /// or twice as long as that, if it is more.
+    /// The longest that one attempt of a call may take without progress: 10 minutes, unless given.
+    /// Further attempts begin within 55 s, or twice as long as that, if it is more.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     attempt_timeout: Option<Duration>,
 }
@@ -70,8 +70,8 @@ async fn run(options: Options) -> Result<(), Fatal> {
     };
     let mut resilience = ResilienceLayer::builder();
     if let Some(limit) = options.attempt_timeout {
-        let deadline = limit.saturating_mul(2).max(Duration::from_secs(55));
-        let retry = RetryLayer::builder().deadline(deadline);
+        let window = limit.saturating_mul(2).max(Duration::from_secs(55));
+        let retry = RetryLayer::builder().retry_window(window);
         resilience = resilience
             .attempt_timeout(limit)
             .retry(retry.build().or_fatal("bad settings")?);

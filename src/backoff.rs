@@ -85,6 +85,42 @@ impl Iterator for Ceilings {
     }
 }
 
+/// Where the waits of one call come from.
+#[derive(Clone)]
+pub(crate) enum Waits {
+    /// Ceilings, below which a wait is drawn.
+    Ceilings(Backoff),
+    /// Waits as they are.
+    Own(Arc<dyn Fn() -> OwnWaits + Send + Sync>),
+}
+
+pub(crate) type OwnWaits = Box<dyn Iterator<Item = Duration> + Send>;
+
+impl Waits {
+    pub(crate) fn own<I>(make: impl Fn() -> I + Send + Sync + 'static) -> Self
+    where
+        I: Iterator<Item = Duration> + Send + 'static,
+    {
+        Self::Own(Arc::new(move || Box::new(make())))
+    }
+
+    pub(crate) fn start(&self) -> OwnWaits {
+        match self {
+            Self::Ceilings(backoff) => Box::new(backoff.ceilings()),
+            Self::Own(make) => make(),
+        }
+    }
+}
+
+impl fmt::Debug for Waits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ceilings(backoff) => backoff.fmt(f),
+            Self::Own(_) => f.write_str("Own(..)"),
+        }
+    }
+}
+
 /// Why a [`Backoff`] cannot work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

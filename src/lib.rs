@@ -12,7 +12,7 @@
 //! Retry        may it repeat, does the wait fit? then wait, make ready, and again
 //! Classify     the border: below, anyone's errors and flagged results; above, only `Failure`
 //! Reconnect    a lost connection is replaced; calls on the old one end by themselves
-//! Timeout      tower's own
+//! Timeout      limits an attempt that reports no progress
 //! tool service, or transport
 //! ```
 //!
@@ -34,6 +34,8 @@
 //! | [`call`] | what a layer knows of a request and a result |
 //! | [`failure`] | the one error, its classes, and what each means |
 //! | [`classify`] | how errors get their class |
+//! | [`timeout`] | how long an attempt may go on without an answer or progress |
+//! | [`policy`] | what applies to one tool instead of the layers' settings |
 //! | [`retry`], [`backoff`] | when a call is made again, and after which wait |
 //! | [`reconnect`] | when a connection is made again |
 //! | [`is_error`] | what a model and a host read |
@@ -53,6 +55,7 @@
     )
 )]
 
+pub mod always_ready;
 pub mod backoff;
 pub mod call;
 pub mod call_log;
@@ -61,12 +64,14 @@ pub mod failure;
 pub mod fatal;
 pub mod is_error;
 mod ledger;
+pub mod policy;
 pub mod preset;
 pub mod reconnect;
 pub mod retry;
 #[cfg(any(feature = "rmcp", feature = "rmcp-client"))]
 pub mod rmcp;
 mod text;
+pub mod timeout;
 
 pub use self::{
     failure::{Class, Delivery, Failure},

@@ -51,6 +51,17 @@ fn the_preset_with_the_log_off_allocates_only_the_copy_of_the_request() {
     assert_eq!(wrapped, alone + copy, "waited for");
 }
 
+#[test]
+fn the_future_of_a_call_through_the_preset_is_small() {
+    let preset = ResilienceLayer::builder()
+        .log(CallLogLayer::off())
+        .build()
+        .unwrap();
+    let mut stack = preset.layer(Tool);
+    let size = std::mem::size_of_val(&readied(&mut stack).call(Call::new()));
+    assert!(size <= 480, "{size} bytes");
+}
+
 fn readied<S: Service<Call>>(service: &mut S) -> &mut S {
     let mut cx = Context::from_waker(Waker::noop());
     assert!(service.poll_ready(&mut cx).is_ready());

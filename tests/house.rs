@@ -16,8 +16,11 @@ const DOORS: &[(&str, &[&str])] = &[
     ("call", &["failure"]),
     ("ledger", &["failure"]),
     ("backoff", &[]),
+    ("policy", &["backoff", "call"]),
+    ("always_ready", &["failure"]),
+    ("timeout", &["call", "failure", "policy"]),
     ("classify", &["call", "failure", "ledger"]),
-    ("retry", &["backoff", "call", "failure", "ledger"]),
+    ("retry", &["backoff", "call", "failure", "ledger", "policy"]),
     ("reconnect", &["backoff", "failure"]),
     ("is_error", &["call", "failure", "ledger"]),
     ("fatal", &["failure"]),
@@ -25,13 +28,17 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "preset",
         &[
+            "always_ready",
+            "call",
             "call_log",
             "classify",
             "failure",
             "fatal",
             "is_error",
+            "policy",
             "reconnect",
             "retry",
+            "timeout",
         ],
     ),
     (
@@ -45,6 +52,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "ledger",
             "preset",
             "reconnect",
+            "timeout",
         ],
     ),
 ];

@@ -3,6 +3,7 @@
 //! | Type | Is |
 //! |---|---|
 //! | [`ToolCall`] | a request on its way down: which [`Method`], which tool, its arguments and [`Hints`] |
+//! | [`Progress`] | what a slow call reports by, so that limits of time follow it |
 //! | [`ToolResult`] | an answer on its way up: flagged or not, what it says, and how to build a [`Flagged`] one |
 //!
 //! # When to implement them
@@ -67,13 +68,16 @@
 mod arguments;
 mod hints;
 mod method;
+mod progress;
 mod tool_call;
 mod tool_result;
 
+pub(crate) use self::progress::{Attempt, due, ends_at_ceiling};
 pub use self::{
     arguments::Arguments,
     hints::Hints,
     method::Method,
+    progress::{Progress, Ticker},
     tool_call::ToolCall,
     tool_result::{Flagged, ToolResult},
 };

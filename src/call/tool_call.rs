@@ -1,4 +1,4 @@
-use super::{Arguments, Hints, Method};
+use super::{Arguments, Hints, Method, Progress};
 use serde_json::{Map, Value};
 
 /// A request to run one tool, or to read one resource or prompt.
@@ -41,6 +41,13 @@ pub trait ToolCall {
 
     /// The MCP session's id.
     fn session_id(&self) -> Option<&str> {
+        None
+    }
+
+    /// The handle by which this call reports progress, shared by all copies of the call.
+    ///
+    /// With it, an attempt is cut off only when it reports nothing for its limit of time.
+    fn progress(&self) -> Option<&Progress> {
         None
     }
 }

@@ -98,6 +98,7 @@ mod error;
 mod evidence;
 mod fatal;
 mod from_error;
+mod limit;
 mod returned;
 mod rpc_error;
 mod stderr;
@@ -116,6 +117,7 @@ pub use self::{
     delivery::Delivery,
     error::Failure,
     fatal::Fatal,
+    limit::{Limit, LimitReached},
     rpc_error::RpcError,
     stopped::Stopped,
 };

@@ -8,6 +8,8 @@ pub enum Stopped {
     Attempts,
     /// It may have run, and nobody said that it may run twice.
     MayHaveRun,
+    /// The next wait or attempt does not fit into the retry window, or the window has passed.
+    Window,
     /// The next wait does not fit into the call's deadline, or the deadline has passed.
     Deadline,
     /// The server asked for a longer wait than anybody wants to wait here.
@@ -25,6 +27,7 @@ impl Stopped {
         match self {
             Self::Attempts => "attempts",
             Self::MayHaveRun => "may_have_run",
+            Self::Window => "window",
             Self::Deadline => "deadline",
             Self::HintTooLong => "hint_too_long",
             Self::Budget => "budget",

@@ -1,30 +1,40 @@
 use super::ResilienceLayer;
 use crate::{
+    always_ready::AlwaysReadyLayer,
     call_log::{CallLogLayer, JsonLines},
     classify::ClassifyLayer,
     fatal::FatalLayer,
     is_error::IsErrorLayer,
+    policy::{InvalidPolicy, Policies},
     retry::RetryLayer,
+    timeout::TimeoutLayer,
 };
 use std::time::Duration;
-use tower::timeout::TimeoutLayer;
+use tower::layer::util::{Identity, Stack};
 
-/// The longest that an attempt takes, unless something else is said.
-const ATTEMPT: Duration = Duration::from_secs(30);
+/// The limit of an attempt around a tool, unless it is set: a hang ends, a slow tool works.
+const AROUND_A_TOOL: Duration = Duration::from_secs(10 * 60);
+
+/// The limit of an attempt around a connection, unless it is set: that of the SDKs.
+const AROUND_A_CONNECTION: Duration = Duration::from_secs(60);
 
 /// Settings of a [`ResilienceLayer`] that are not the [defaults](super#defaults).
 #[derive(Debug, Default)]
 #[must_use = "settings do nothing until they are built"]
-pub struct ResilienceBuilder {
+pub struct ResilienceBuilder<L = Identity> {
+    inside: L,
     log: Option<CallLogLayer>,
     is_error: IsErrorLayer,
     fatal: FatalLayer,
     retry: RetryLayer,
     classify: ClassifyLayer,
     attempt_timeout: Option<Duration>,
+    ceiling: Option<Duration>,
+    patience: Option<Duration>,
+    policies: Option<Policies>,
 }
 
-impl ResilienceBuilder {
+impl<L> ResilienceBuilder<L> {
     /// Where the log goes, and what of the arguments; [`CallLogLayer::off`] for none.
     pub fn log(mut self, layer: CallLogLayer) -> Self {
         self.log = Some(layer);
@@ -55,57 +65,94 @@ impl ResilienceBuilder {
         self
     }
 
-    /// The longest that one attempt may take: less than a whole call may, by the
-    /// [`deadline`](crate::retry::RetryBuilder::deadline) of the [retry](Self::retry).
+    /// The longest that one attempt may go on without an answer or a report of progress; see
+    /// [`timeout`](crate::timeout). It fits into the [`deadline`](crate::retry::RetryBuilder::deadline)
+    /// of the [retry](Self::retry), if that has one.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.attempt_timeout = Some(limit);
         self
     }
 
-    /// The layer.
+    /// The longest that one attempt, and a call with a deadline, may go on with reports of progress.
+    pub fn ceiling(mut self, limit: Duration) -> Self {
+        self.ceiling = Some(limit);
+        self
+    }
+
+    /// The longest that a call waits for the service within to be ready: the
+    /// [retry window](crate::retry::RetryBuilder::retry_window), unless it is set.
+    pub fn patience(mut self, limit: Duration) -> Self {
+        self.patience = Some(limit);
+        self
+    }
+
+    /// Other limits, attempts, waits and budgets for some tools, instead of the policies of the
+    /// [retry](Self::retry) layer.
+    pub fn policies(mut self, policies: Policies) -> Self {
+        self.policies = Some(policies);
+        self
+    }
+
+    /// A layer of others right inside of `Classify`: a concurrency limit, a circuit breaker, a rate
+    /// limit. Given again, the first is the outermost.
+    ///
+    /// Its errors are classified as [`Failure::from`](crate::Failure) reads them, or by a
+    /// [rule](ClassifyLayer::rule).
+    ///
+    /// ```
+    /// use mcp_resilience::ResilienceLayer;
+    /// use tower::limit::ConcurrencyLimitLayer;
+    ///
+    /// let resilience = ResilienceLayer::builder()
+    ///     .layer_inside(ConcurrencyLimitLayer::new(8))
+    ///     .build()?;
+    /// # let _ = resilience;
+    /// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+    /// ```
+    pub fn layer_inside<N>(self, layer: N) -> ResilienceBuilder<Stack<N, L>> {
+        ResilienceBuilder {
+            inside: Stack::new(layer, self.inside),
+            log: self.log,
+            is_error: self.is_error,
+            fatal: self.fatal,
+            retry: self.retry,
+            classify: self.classify,
+            attempt_timeout: self.attempt_timeout,
+            ceiling: self.ceiling,
+            patience: self.patience,
+            policies: self.policies,
+        }
+    }
+
+    /// Builds the layer.
     ///
     /// # Errors
     ///
-    /// When a setting cannot work; the error says which and why.
-    pub fn build(self) -> Result<ResilienceLayer, InvalidResilience> {
-        let attempt_timeout = match (self.attempt_timeout, self.retry.deadline()) {
-            (Some(Duration::ZERO), _) => return Err(InvalidResilience::ZeroAttemptTimeout),
-            (Some(limit), Some(deadline)) if limit >= deadline => {
-                return Err(InvalidResilience::AttemptBeyondDeadline { limit, deadline });
-            }
-            (Some(limit), _) => limit,
-            (None, Some(deadline)) if deadline <= ATTEMPT => deadline / 2,
-            (None, _) => ATTEMPT,
-        };
+    /// When a setting cannot work, or two do not fit each other; the error names them.
+    pub fn build(self) -> Result<ResilienceLayer<L>, InvalidPolicy> {
+        let (said, own) = self.retry.said();
+        let mut settings = said.clone();
+        settings.attempt_timeout = self.attempt_timeout;
+        settings.ceiling = self.ceiling.or(said.ceiling);
+        let policies = self.policies.as_ref().unwrap_or(own);
+        let retry = self.retry.within(&settings, policies)?;
+        let timeout = |limit| TimeoutLayer::with_policies(&settings, Some(limit), policies);
+        let mut ready = AlwaysReadyLayer::new();
+        if let Some(patience) = self.patience.or(retry.retry_window()) {
+            ready = ready.patience(patience);
+        }
         Ok(ResilienceLayer {
+            timeout: timeout(AROUND_A_TOOL)?,
+            connection_timeout: timeout(AROUND_A_CONNECTION)?,
             log: self
                 .log
                 .unwrap_or_else(|| CallLogLayer::new(JsonLines::stderr())),
             is_error: self.is_error,
             fatal: self.fatal,
-            retry: self.retry,
+            retry,
+            ready,
             classify: self.classify,
-            timeout: TimeoutLayer::new(attempt_timeout),
+            inside: self.inside,
         })
     }
-}
-
-/// Why a [`ResilienceLayer`] cannot work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InvalidResilience {
-    /// No attempt could ever end well.
-    #[error("an attempt timeout of zero: give an attempt some time")]
-    ZeroAttemptTimeout,
-    /// The call would end before the attempt.
-    #[error(
-        "an attempt timeout of {limit:?} does not fit into a deadline of {deadline:?} for the whole \
-         call: raise the deadline of the retry layer, or lower the attempt timeout"
-    )]
-    AttemptBeyondDeadline {
-        /// The longest that one attempt may take.
-        limit: Duration,
-        /// The longest that the whole call may take.
-        deadline: Duration,
-    },
 }

@@ -1,44 +1,42 @@
-use super::{AlwaysReady, ResilienceBuilder};
+use super::{Resilience, ResilienceBuilder};
 use crate::{
-    call_log::{CallLog, CallLogLayer, Sink},
+    always_ready::AlwaysReadyLayer,
+    call_log::{CallLogLayer, Sink},
     classify::{Classify, ClassifyLayer},
     failure::BoxError,
-    fatal::{FatalHandle, FatalLayer, FatalStop},
-    is_error::{IsError, IsErrorLayer},
+    fatal::{FatalHandle, FatalLayer},
+    is_error::IsErrorLayer,
+    policy::Policies,
     reconnect::{Probe, Reconnect, ReconnectHandle, ReconnectLayer},
-    retry::{Retry, RetryLayer},
-};
-use std::sync::Arc;
-use tower::{
-    Layer, Service,
+    retry::RetryLayer,
     timeout::{Timeout, TimeoutLayer},
 };
+use std::sync::Arc;
+use tower::{Layer, Service, layer::util::Identity};
 
 /// Wraps services in all layers, in the recommended order.
 ///
 /// The services of one layer share its budget, its log and its end. See the
-/// [module page](super) for the order, the defaults and an example.
+/// [module page](super) for the order, the defaults and an example. `L` are layers of others, right
+/// inside of [`Classify`], by [`layer_inside`](ResilienceBuilder::layer_inside).
 #[derive(Clone, Debug)]
-pub struct ResilienceLayer {
+pub struct ResilienceLayer<L = Identity> {
     pub(super) log: CallLogLayer,
     pub(super) is_error: IsErrorLayer,
     pub(super) fatal: FatalLayer,
     pub(super) retry: RetryLayer,
+    pub(super) ready: AlwaysReadyLayer,
     pub(super) classify: ClassifyLayer,
+    pub(super) inside: L,
     pub(super) timeout: TimeoutLayer,
+    pub(super) connection_timeout: TimeoutLayer,
 }
 
-/// A service in all layers.
-pub type Resilience<S> = Guarded<Timeout<S>>;
+/// What [`ResilienceLayer::connect`] wraps in all layers, unless it has others inside.
+pub type Connected<C> = Resilience<Reconnect<Connection<C>>>;
 
-/// The connections of a connector in all layers.
-pub type Connected<C> = Guarded<Reconnect<Connection<C>>>;
-
-/// One of them.
+/// One of the connections.
 pub type Connection<C> = Classify<Timeout<C>>;
-
-/// A service in all layers but the timeout.
-pub type Guarded<S> = CallLog<IsError<FatalStop<Retry<AlwaysReady<Classify<S>>>>>>;
 
 impl ResilienceLayer {
     /// All layers with their [defaults](super#defaults).
@@ -57,7 +55,9 @@ impl ResilienceLayer {
     pub fn builder() -> ResilienceBuilder {
         ResilienceBuilder::default()
     }
+}
 
+impl<L> ResilienceLayer<L> {
     /// What to wait on for the first fatal failure.
     #[must_use]
     pub fn fatal_handle(&self) -> FatalHandle {
@@ -70,11 +70,17 @@ impl ResilienceLayer {
         self.log.sink()
     }
 
+    /// The policies for single tools: to compare their names with those of a server.
+    #[must_use]
+    pub fn policies(&self) -> &Policies {
+        self.retry.said().1
+    }
+
     /// Wraps a connector: the connections it makes get the timeout, and all of them together the
     /// other layers. Each is classified by itself too, so that a connection is replaced for what
     /// its answers and errors mean, and not for their types alone; errors of the connector are
-    /// named by the same rules. A [probe](crate::reconnect#probes) asks
-    /// the connection without these layers. A call waits for a connection for half of its deadline at most, so
+    /// named by the same rules. A [probe](crate::reconnect#probes) asks the connection without these
+    /// layers. A call waits for a connection for half of the retry window at most, so
     /// that what it fails with says why there is none. The handle watches the connection, and ends
     /// it.
     pub fn connect<M, T, P>(
@@ -82,10 +88,11 @@ impl ResilienceLayer {
         reconnect: &ReconnectLayer<T, P>,
         connector: M,
     ) -> (
-        Connected<M::Response>,
+        Resilience<L::Service>,
         ReconnectHandle<Connection<M::Response>>,
     )
     where
+        L: Layer<Reconnect<Connection<M::Response>>>,
         M: Service<T> + Clone + Send + 'static,
         M::Response: Clone + Send + 'static,
         M::Error: Into<BoxError>,
@@ -94,12 +101,12 @@ impl ResilienceLayer {
         P: Probe<M::Response>,
     {
         let (timeout, classify, rules) = (
-            self.timeout.clone(),
+            self.connection_timeout.clone(),
             self.classify.clone(),
             self.classify.clone(),
         );
         let connection = reconnect.connect(
-            self.retry.deadline(),
+            self.retry.retry_window(),
             connector,
             move |made| classify.layer(timeout.layer(made)),
             move |error| rules.name(error),
@@ -108,12 +115,15 @@ impl ResilienceLayer {
         (self.guard(connection), handle)
     }
 
-    fn guard<S>(&self, inner: S) -> Guarded<S> {
-        let classified = self.classify.layer(inner);
-        let retried = self.retry.layer(AlwaysReady::new(classified));
+    fn guard<S>(&self, inner: S) -> Resilience<L::Service>
+    where
+        L: Layer<S>,
+    {
+        let classified = self.classify.layer(self.inside.layer(inner));
+        let retried = self.retry.layer(self.ready.layer(classified));
         // Ready, whatever happens: a call that is refused is a call too, and has its line.
         let stopping = self.fatal.clone().answering().layer(retried);
-        self.log.layer(self.is_error.layer(stopping))
+        Resilience::new(self.log.layer(self.is_error.layer(stopping)))
     }
 }
 
@@ -123,8 +133,11 @@ impl Default for ResilienceLayer {
     }
 }
 
-impl<S> Layer<S> for ResilienceLayer {
-    type Service = Resilience<S>;
+impl<S, L> Layer<S> for ResilienceLayer<L>
+where
+    L: Layer<Timeout<S>>,
+{
+    type Service = Resilience<L::Service>;
 
     fn layer(&self, inner: S) -> Self::Service {
         self.guard(self.timeout.layer(inner))

@@ -7,13 +7,14 @@
 //! Retry        outside Classify and Reconnect: it acts on named failures, every attempt gets a live connection
 //! Classify     the border: outside all that gives errors of others
 //! Reconnect    only around a connector; outside Timeout, whose errors it has to see
-//! Timeout      tower's own: nothing below may hang for ever
+//! Timeout      limits each attempt: nothing below may hang for ever
 //! the tools    a service of yours, or a connection
 //! ```
 //!
-//! Right inside `Retry` stands [`AlwaysReady`]: waiting for the service below is a part of the call,
-//! with its line and under its deadline. So the whole is always ready, also when it is shut: each
-//! call is answered and logged. A limit or a load shed belongs inside.
+//! Right inside `Retry` stands [`AlwaysReady`](crate::always_ready::AlwaysReady): waiting for the
+//! service below is a part of the call, with its line and under its deadline. So the whole is always
+//! ready, also when it is shut: each call is answered and logged. A limit or a load shed belongs
+//! inside.
 //!
 //! Any other order compiles; it gives up what its line says, and `Classify` around `IsError` reads
 //! results again that were failures with a name.
@@ -25,18 +26,34 @@
 //! | Setting | Default | Set by |
 //! |---|---|---|
 //! | log | one line a call on stderr | [`log`](ResilienceBuilder::log) |
-//! | longest attempt | 30 s, or half of a deadline that is no longer than that | [`attempt_timeout`](ResilienceBuilder::attempt_timeout) |
+//! | attempt timeout around a tool: without an answer or [progress](crate::timeout) | 10 minutes | [`attempt_timeout`](ResilienceBuilder::attempt_timeout) |
+//! | the same around a connection ([`connect`](ResilienceLayer::connect)) | 60 s, as the SDKs have it | the same |
+//! | ceiling: with progress | 1 h | [`ceiling`](ResilienceBuilder::ceiling) |
+//! | [retry window](crate::retry): waits and further attempts begin within | 55 s, since callers hang up at 60 s | [`retry_window`](crate::retry::RetryBuilder::retry_window) |
+//! | [deadline](crate::retry) of the whole call | none | [`deadline`](crate::retry::RetryBuilder::deadline) |
+//! | longest wait for the service to be ready | the retry window | [`patience`](ResilienceBuilder::patience) |
+//! | [policies](crate::policy) for single tools | none | [`policies`](ResilienceBuilder::policies) |
 //!
-//! **A tool that takes longer than that fails**, one that asks a person for input as well. It needs
-//! a longer attempt, and a longer [`deadline`](crate::retry::RetryBuilder::deadline) than 55 s:
+//! So a slow tool works, and a hang still ends. An attempt that runs is bounded by its own limit alone.
+//! A call that ran into that limit is not made again when the retry window leaves less than the limit:
+//! with the defaults, never.
+//!
+//! An attempt timeout that is not set gives way to a shorter deadline. Settings that are set, and do not
+//! fit each other, are refused by [`build`](ResilienceBuilder::build).
 //!
 //! ```
-//! use mcp_resilience::{ResilienceLayer, retry::RetryLayer};
+//! use mcp_resilience::{
+//!     ResilienceLayer,
+//!     policy::{Policies, Policy},
+//! };
 //! use std::time::Duration;
 //!
 //! let resilience = ResilienceLayer::builder()
-//!     .attempt_timeout(Duration::from_secs(300))
-//!     .retry(RetryLayer::builder().deadline(Duration::from_secs(600)).build()?)
+//!     .attempt_timeout(Duration::from_secs(30))
+//!     .policies(
+//!         // It asks a person.
+//!         Policies::new().tool("approve", Policy::new().attempt_timeout(Duration::from_secs(3600))),
+//!     )
 //!     .build()?;
 //! # let _ = resilience;
 //! # Ok::<_, Box<dyn std::error::Error>>(())
@@ -44,10 +61,11 @@
 //!
 //! # When to use it
 //!
-//! Whenever its order is yours. Compose the layers with
-//! [`ServiceBuilder`](tower::ServiceBuilder) where something of your own stands between them: a
-//! concurrency limit belongs right inside [`retry`](crate::retry), so that nothing is held while
-//! it waits. Around a handler of rmcp, [`rmcp::Resilient`](crate::rmcp::Resilient) does it all.
+//! Whenever its order is yours. Layers of others, as a concurrency limit, a circuit breaker or a rate
+//! limit, belong right inside `Classify`: there nothing is held while `Retry` waits, and their errors
+//! get a class. [`layer_inside`](ResilienceBuilder::layer_inside) puts them there. For any other order,
+//! compose the layers with [`ServiceBuilder`](tower::ServiceBuilder). Around a handler of rmcp,
+//! [`rmcp::Resilient`](crate::rmcp::Resilient) does it all.
 //!
 //! # Example
 //!
@@ -91,12 +109,14 @@
 //! # }
 //! ```
 
-mod always_ready;
 mod builder;
+mod future;
 mod layer;
+mod service;
 
 pub use self::{
-    always_ready::{AlwaysReady, AlwaysReadyLayer, ResponseFuture},
-    builder::{InvalidResilience, ResilienceBuilder},
-    layer::{Connected, Connection, Guarded, Resilience, ResilienceLayer},
+    builder::ResilienceBuilder,
+    future::ResponseFuture,
+    layer::{Connected, Connection, ResilienceLayer},
+    service::Resilience,
 };

@@ -1,36 +1,51 @@
-use super::InvalidRetry;
+use super::shares::Shares;
+use crate::policy::Budget;
 use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed},
     },
 };
 use tokio::time::Instant;
-use tower::retry::budget::Budget;
+use tower::retry::budget::Budget as TowerBudget;
 
 /// A budget, shared by all clones of a layer's services.
 #[derive(Clone)]
-pub(super) struct SharedBudget(Arc<dyn Budget + Send + Sync>);
+pub(super) enum SharedBudget {
+    OfCalls(Arc<CallBudget>),
+    OfTower(Arc<dyn TowerBudget + Send + Sync>),
+}
 
 impl SharedBudget {
-    pub(super) fn new(budget: impl Budget + Send + Sync + 'static) -> Self {
-        Self(Arc::new(budget))
+    pub(super) fn new(budget: Budget) -> Option<Self> {
+        match budget {
+            Budget::OfCalls { share, per_second } => {
+                Some(Self::OfCalls(Arc::new(CallBudget::new(share, per_second))))
+            }
+            Budget::None => None,
+        }
     }
 
-    /// A share of the calls that succeed, plus a number a second.
-    pub(super) fn of_calls(share: f32, per_second: u32) -> Result<Self, InvalidRetry> {
-        Ok(Self::new(CallBudget::new(share, per_second)?))
+    pub(super) fn of_tower<B: TowerBudget + Send + Sync + 'static>(budget: Arc<B>) -> Self {
+        Self::OfTower(budget)
     }
 
-    /// A call succeeded.
-    pub(super) fn deposit(&self) {
-        self.0.deposit();
+    /// A call of this tool succeeded.
+    #[inline]
+    pub(super) fn deposit(&self, tool: impl FnOnce() -> Option<u64>) {
+        match self {
+            Self::OfCalls(budget) => budget.deposit(tool),
+            Self::OfTower(budget) => budget.deposit(),
+        }
     }
 
-    /// Whether one more repeat is paid for.
-    pub(super) fn withdraw(&self) -> bool {
-        self.0.withdraw()
+    /// Whether one more repeat of this tool is paid for.
+    pub(super) fn withdraw(&self, tool: u64) -> bool {
+        match self {
+            Self::OfCalls(budget) => budget.withdraw(tool),
+            Self::OfTower(budget) => budget.withdraw(),
+        }
     }
 }
 
@@ -41,45 +56,47 @@ impl fmt::Debug for SharedBudget {
 }
 
 /// What one repeat costs; shares are counted in thousandths of it.
-const REPEAT: u64 = 1_000;
+pub(super) const REPEAT: i64 = 1_000;
 
 /// For how many seconds' worth of the floor repeats may be saved up.
-const SAVED_SECONDS: u64 = 10;
+const SAVED_SECONDS: i64 = 10;
 
-/// A bucket of repeats, filled by time and by calls that succeed.
+/// A bucket of repeats, filled by time and by calls that succeed, in which each tool has a share.
 ///
 /// Not tower's `TpsBudget`, for every success takes that one's lock and reads the clock, and its
 /// shares are whole calls for one repeat. Here a success touches one number, and once the bucket
 /// is full only looks at it.
-struct CallBudget {
-    balance: AtomicU64,
-    full: u64,
-    per_success: u64,
-    per_second: u64,
+pub(super) struct CallBudget {
+    // Below zero if tools took their shares out of an empty bucket.
+    balance: AtomicI64,
+    full: i64,
+    per_success: i64,
+    per_second: i64,
     begun: Instant,
     // Up to when the time is paid out, in milliseconds since it begun.
     paid_until: AtomicU64,
+    shares: Shares,
 }
 
 impl CallBudget {
-    fn new(share: f32, per_second: u32) -> Result<Self, InvalidRetry> {
-        if !(0.0..=1.0).contains(&share) {
-            return Err(InvalidRetry::BudgetShare(share));
-        }
-        let per_second = u64::from(per_second) * REPEAT;
+    fn new(share: f32, per_second: u32) -> Self {
+        let per_second = i64::from(per_second) * REPEAT;
         let saved = per_second * SAVED_SECONDS;
-        Ok(Self {
-            balance: AtomicU64::new(saved),
-            full: saved.max(SAVED_SECONDS * REPEAT),
+        let full = saved.max(SAVED_SECONDS * REPEAT);
+        Self {
+            balance: AtomicI64::new(saved),
+            full,
             per_success: thousandths(share),
             per_second,
             begun: Instant::now(),
             paid_until: AtomicU64::new(0),
-        })
+            shares: Shares::new(saved / 2, full / 2),
+        }
     }
 
-    fn pay_in(&self, amount: u64) {
-        let fill = |balance: u64| {
+    #[inline]
+    fn pay_in(&self, amount: i64) {
+        let fill = |balance: i64| {
             (balance < self.full).then(|| balance.saturating_add(amount).min(self.full))
         };
         // An error is a full bucket.
@@ -90,27 +107,38 @@ impl CallBudget {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let before = self.paid_until.fetch_max(now, Relaxed);
         // Only who moved the mark pays for what lies between.
-        self.pay_in(now.saturating_sub(before).saturating_mul(self.per_second) / 1_000);
+        let passed = i64::try_from(now.saturating_sub(before)).unwrap_or(i64::MAX);
+        self.pay_in(passed.saturating_mul(self.per_second) / 1_000);
     }
-}
 
-impl Budget for CallBudget {
-    fn deposit(&self) {
+    #[inline]
+    fn deposit(&self, tool: impl FnOnce() -> Option<u64>) {
         self.pay_in(self.per_success);
+        if self.shares.any_is_spent()
+            && let Some(tool) = tool()
+        {
+            self.shares.pay_in(tool, self.per_success);
+        }
     }
 
-    fn withdraw(&self) -> bool {
+    /// What is in the bucket is anybody's. If it is empty, a tool has its share all the same, and the
+    /// bucket owes it.
+    fn withdraw(&self, tool: u64) -> bool {
         self.pay_for_time();
-        let take = |balance: u64| balance.checked_sub(REPEAT);
+        let is_in_share = self.shares.withdraw(tool);
+        let owed = if is_in_share { -self.full } else { 0 };
+        let take = |balance: i64| match balance.checked_sub(REPEAT) {
+            Some(left) if left >= owed => Some(left),
+            _ => is_in_share.then_some(balance),
+        };
         self.balance.fetch_update(Relaxed, Relaxed, take).is_ok()
     }
 }
 
 #[expect(
     clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
     reason = "a share is between 0 and 1, so that its thousandths are too"
 )]
-fn thousandths(share: f32) -> u64 {
-    (share * 1_000.0).round() as u64
+fn thousandths(share: f32) -> i64 {
+    (share * 1_000.0).round() as i64
 }

@@ -1,56 +1,53 @@
 use super::{
     RetryLayer,
     budget::SharedBudget,
-    policy::{Policy, RepeatOk, Waits},
+    settings::{RepeatOk, Settings},
 };
-use crate::backoff::{Backoff, Jitter};
+use crate::{
+    backoff::{Backoff, Jitter, Waits},
+    policy::{Budget, InvalidPolicy, Limits, Policies, Policy, Problem},
+};
 use std::{sync::Arc, time::Duration};
-use tower::retry::budget::Budget;
+use tower::retry::budget::Budget as TowerBudget;
+
+/// The longest hint that is waited for, unless it is set, or the retry window is shorter.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
 
 /// Settings of a [`RetryLayer`] that are not the [defaults](super#defaults).
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[must_use = "settings do nothing until they are built"]
 pub struct RetryBuilder {
-    policy: Policy,
-    budget: BudgetChoice,
-}
-
-#[derive(Debug)]
-enum BudgetChoice {
-    OfCalls { share: f32, per_second: u32 },
-    Own(SharedBudget),
-    None,
+    pub(super) policy: Policy,
+    pub(super) policies: Policies,
+    jitter: Jitter,
+    max_retry_after: Option<Duration>,
+    shared_budget: Option<SharedBudget>,
+    trusts_server: bool,
+    repeat_ok: RepeatOk,
 }
 
 impl RetryBuilder {
     pub(super) fn new() -> Self {
         Self {
-            policy: Policy {
-                max_attempts: 3,
-                waits: Waits::Ceilings(Backoff::default()),
-                jitter: Jitter::full(),
-                deadline: Some(Duration::from_secs(55)),
-                max_retry_after: Duration::from_secs(5 * 60),
-                budget: None,
-                trusts_server: true,
-                repeat_ok: RepeatOk::default(),
-            },
-            budget: BudgetChoice::OfCalls {
-                share: 0.2,
-                per_second: 1,
-            },
+            policy: Policy::new(),
+            policies: Policies::new(),
+            jitter: Jitter::full(),
+            max_retry_after: None,
+            shared_budget: None,
+            trusts_server: true,
+            repeat_ok: RepeatOk::default(),
         }
     }
 
     /// How often a call is made in all, the first time included.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
-        self.policy.max_attempts = attempts;
+        self.policy = self.policy.max_attempts(attempts);
         self
     }
 
     /// The ceilings of the waits.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
-        self.policy.waits = Waits::Ceilings(backoff);
+        self.policy = self.policy.backoff(backoff);
         self
     }
 
@@ -63,62 +60,85 @@ impl RetryBuilder {
     where
         I: Iterator<Item = Duration> + Send + 'static,
     {
-        self.policy.waits = Waits::Own(Arc::new(move || Box::new(make())));
+        self.policy = self.policy.waits(make);
         self
     }
 
     /// How waits are drawn below their ceilings.
     pub fn jitter(mut self, jitter: Jitter) -> Self {
-        self.policy.jitter = jitter;
+        self.jitter = jitter;
         self
     }
 
-    /// The longest that a call may take in all, from the moment it is first waited for: its
-    /// attempts, the waits between them, and whatever a later attempt waits for below. An attempt that runs
-    /// into it is dropped, and the call fails as a [`Timeout`](crate::Class::Timeout).
+    /// The time after the call's begin in which it may wait and be made again: a wait or an attempt
+    /// that does not fit is not begun. An attempt that runs is not cut off by it.
+    ///
+    /// 55 s by default, since callers hang up at 60 s; with a [deadline](Self::deadline), that.
+    pub fn retry_window(mut self, window: Duration) -> Self {
+        self.policy.retry_window = Some(Some(window));
+        self
+    }
+
+    /// No retry window: a call may be made again however long it has taken, up to its deadline.
+    pub fn no_retry_window(mut self) -> Self {
+        self.policy.retry_window = Some(None);
+        self
+    }
+
+    /// The longest that a call may go on in all without an answer or a report of progress, from the
+    /// moment it is first waited for: its attempts, the waits between them, and readiness. An
+    /// attempt that runs into it is dropped, and the call fails as a
+    /// [`Timeout`](crate::Class::Timeout). There is none by default.
+    ///
+    /// It counts anew from each report of [progress](crate::call::Progress), up to the
+    /// [ceiling](Self::ceiling): a caller that is told of progress does not hang up either.
     pub fn deadline(mut self, deadline: Duration) -> Self {
-        self.policy.deadline = Some(deadline);
+        self.policy = self.policy.deadline(deadline);
         self
     }
 
-    /// No deadline: then only what is below ends an attempt.
+    /// No deadline, and no retry window unless one is set.
     pub fn no_deadline(mut self) -> Self {
-        self.policy.deadline = None;
+        self.policy = self.policy.no_deadline();
+        self
+    }
+
+    /// The longest that a call with a deadline may go on with reports of progress: 1 h by default,
+    /// or the deadline if that is longer.
+    pub fn ceiling(mut self, ceiling: Duration) -> Self {
+        self.policy = self.policy.ceiling(ceiling);
         self
     }
 
     /// The longest hint of a server that is waited for. A longer one ends the call at once.
+    ///
+    /// 5 minutes by default, or the retry window if that is shorter.
     pub fn max_retry_after(mut self, longest: Duration) -> Self {
-        self.policy.max_retry_after = longest;
+        self.max_retry_after = Some(longest);
         self
     }
 
     /// How many repeats are paid for, over all clones of the services of this layer: a share of
     /// the calls that succeed (0.2 is 20 %), plus a number a second. Ten seconds' worth of that
-    /// number may be spent at once.
+    /// number may be spent at once. The [module page](super#the-budget) says how tools share it.
     pub fn budget(mut self, share: f32, per_second: u32) -> Self {
-        self.budget = BudgetChoice::OfCalls { share, per_second };
+        self.policy = self.policy.budget(share, per_second);
+        self.shared_budget = None;
         self
     }
 
-    /// A budget of tower's kind. Shared with other layers, it bounds them together.
-    pub fn shared_budget<B: Budget + Send + Sync + 'static>(mut self, budget: Arc<B>) -> Self {
-        struct Shared<B>(Arc<B>);
-        impl<B: Budget> Budget for Shared<B> {
-            fn deposit(&self) {
-                self.0.deposit();
-            }
-            fn withdraw(&self) -> bool {
-                self.0.withdraw()
-            }
-        }
-        self.budget = BudgetChoice::Own(SharedBudget::new(Shared(budget)));
+    /// A budget of tower's kind. Shared with other layers, it bounds them together. It knows
+    /// nothing of tools.
+    pub fn shared_budget<B: TowerBudget + Send + Sync + 'static>(mut self, budget: Arc<B>) -> Self {
+        self.policy.budget = None;
+        self.shared_budget = Some(SharedBudget::of_tower(budget));
         self
     }
 
     /// No budget: in an outage every call is repeated to its last attempt.
     pub fn no_budget(mut self) -> Self {
-        self.budget = BudgetChoice::None;
+        self.policy = self.policy.no_budget();
+        self.shared_budget = None;
         self
     }
 
@@ -127,12 +147,13 @@ impl RetryBuilder {
     /// Then a call is repeated that was never sent, or of which [`repeat_ok`](Self::repeat_ok) says
     /// so. How long it asks to wait is still heard.
     pub fn distrust_server(mut self) -> Self {
-        self.policy.trusts_server = false;
+        self.trusts_server = false;
         self
     }
 
     /// The user's own word on a tool, by its name: `Some(true)`, it may run twice; `Some(false)`,
-    /// it may not, whatever its hints say; `None`, as the hints say.
+    /// it may not, whatever its hints say; `None`, as the hints say. A
+    /// [policy](crate::policy::Policy::repeat_ok) goes before it.
     ///
     /// A repeat of a call that did not run is nobody's second run, and needs no word. Resources and
     /// prompts are not asked about. A panic in it is the caller's.
@@ -140,45 +161,64 @@ impl RetryBuilder {
         mut self,
         word: impl Fn(&str) -> Option<bool> + Send + Sync + 'static,
     ) -> Self {
-        self.policy.repeat_ok = RepeatOk(Some(Arc::new(word)));
+        self.repeat_ok = RepeatOk(Some(Arc::new(word)));
         self
     }
 
-    /// The layer.
+    /// Other settings for some tools. The limits and ceilings of attempts are for
+    /// [`timeout`](crate::timeout): give it the same, or give them to the
+    /// [preset](crate::preset::ResilienceBuilder::policies).
+    pub fn policies(mut self, policies: Policies) -> Self {
+        self.policies = policies;
+        self
+    }
+
+    /// Builds the layer.
     ///
     /// # Errors
     ///
     /// When a setting cannot work; the error says which and why.
-    pub fn build(self) -> Result<RetryLayer, InvalidRetry> {
-        let mut policy = self.policy;
-        if policy.max_attempts == 0 {
-            return Err(InvalidRetry::NoAttempts);
-        }
-        if policy.deadline.is_some_and(|deadline| deadline.is_zero()) {
-            return Err(InvalidRetry::ZeroDeadline);
-        }
-        policy.budget = match self.budget {
-            BudgetChoice::OfCalls { share, per_second } => {
-                Some(SharedBudget::of_calls(share, per_second)?)
-            }
-            BudgetChoice::Own(budget) => Some(budget),
-            BudgetChoice::None => None,
-        };
-        Ok(RetryLayer::with_policy(policy))
+    pub fn build(mut self) -> Result<RetryLayer, InvalidPolicy> {
+        let layer = self.settings(&Policy::new())?;
+        // A layer that is built of this one again shares the budget.
+        self.shared_budget.clone_from(&layer.budget);
+        let table = self.policies.table(Arc::new(layer), |policy| {
+            self.settings(policy).map(Arc::new)
+        })?;
+        Ok(RetryLayer {
+            table: Arc::new(table),
+            builder: Arc::new(self),
+        })
     }
-}
 
-/// Why a [`RetryLayer`] cannot work.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InvalidRetry {
-    /// A call that is made no time.
-    #[error("0 attempts: a call is made at least once, and 1 means that it is never repeated")]
-    NoAttempts,
-    /// No call could ever end well.
-    #[error("a deadline of zero: give calls some time, or use `no_deadline`")]
-    ZeroDeadline,
-    /// The share is no number, negative, or more than the budget can count.
-    #[error("a retry budget of {0} of the calls: give a share between 0 and 1, or use `no_budget`")]
-    BudgetShare(f32),
+    /// The settings of a policy in this layer; of the layer itself for one that says nothing.
+    fn settings(&self, policy: &Policy) -> Result<Settings, Problem> {
+        // What the layer says is checked as strictly as a policy.
+        Limits::new(&self.policy, &Policy::new(), None)?;
+        let layer = &self.policy;
+        let limits = Limits::new(policy, layer, None)?;
+        let longest = self.max_retry_after.unwrap_or_else(|| {
+            let window = limits.retry_window.unwrap_or(MAX_RETRY_AFTER);
+            window.min(MAX_RETRY_AFTER)
+        });
+        let waits = policy.waits.as_ref().or(layer.waits.as_ref());
+        Ok(Settings {
+            limits,
+            max_attempts: policy.max_attempts.or(layer.max_attempts).unwrap_or(3),
+            waits: waits.map_or_else(|| Waits::Ceilings(Backoff::default()), Waits::clone),
+            jitter: self.jitter.clone(),
+            max_retry_after: longest,
+            budget: match (policy.budget, &self.shared_budget) {
+                (Some(own), _) => SharedBudget::new(own),
+                (None, Some(budget)) => Some(budget.clone()),
+                (None, None) => SharedBudget::new(layer.budget.unwrap_or(Budget::OfCalls {
+                    share: 0.2,
+                    per_second: 1,
+                })),
+            },
+            trusts_server: self.trusts_server,
+            may_run_twice: policy.repeat_ok,
+            repeat_ok: self.repeat_ok.clone(),
+        })
+    }
 }

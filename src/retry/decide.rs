@@ -1,7 +1,10 @@
 //! Whether a failed call is made again, and after which wait. Decides, and does nothing.
 
-use super::policy::{Policy, Word};
-use crate::failure::{Delivery, Failure, Repeats, Stopped};
+use super::settings::{Settings, Word};
+use crate::{
+    backoff::Waits,
+    failure::{Delivery, Failure, Repeats, Stopped},
+};
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,43 +43,59 @@ pub(super) fn verdict(failure: &Failure, word: Word) -> Verdict {
     }
 }
 
-/// The wait of a call that may be made again at once, if there is time left for it.
-pub(super) fn no_wait(room: Option<Duration>) -> Result<Duration, Stopped> {
-    match room {
-        Some(Duration::ZERO) => Err(Stopped::Deadline),
-        _ => Ok(Duration::ZERO),
+/// What is left of a limit in which waits and further attempts have to fit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// None without such a limit.
+    pub(super) left: Option<Duration>,
+    /// What the next attempt needs at least.
+    pub(super) needed: Duration,
+    /// Why there is no wait that does not fit.
+    pub(super) stopped: Stopped,
+}
+
+impl Room {
+    /// A wait must be shorter than what is left, for the attempt needs time too.
+    pub(super) fn fit(self, wait: Duration) -> Result<(), Stopped> {
+        let fits = self
+            .left
+            .is_none_or(|left| wait < left && left.saturating_sub(wait) >= self.needed);
+        fits.then_some(()).ok_or(self.stopped)
+    }
+
+    fn longest(self) -> Option<Duration> {
+        let left = self.left?;
+        let shortest = self.needed.max(Duration::from_millis(1));
+        Some(left.saturating_sub(shortest))
     }
 }
 
 /// The wait before the next attempt, or why there is none.
-///
-/// `room` is what is left of the deadline. A wait must be shorter, for the attempt needs time too.
 pub(super) fn wait(
     hint: Option<Duration>,
     ceiling: Duration,
-    room: Option<Duration>,
-    policy: &Policy,
+    rooms: [Room; 2],
+    settings: &Settings,
 ) -> Result<Duration, Stopped> {
-    let fits = |wait: Duration| room.is_none_or(|room| wait < room);
+    let fit = |wait| rooms.into_iter().try_for_each(|room| room.fit(wait));
     let Some(floor) = hint.filter(|hint| !hint.is_zero()) else {
-        let wait = match policy.waits {
-            super::policy::Waits::Ceilings(_) => policy.jitter.draw(ceiling),
-            super::policy::Waits::Own(_) => ceiling,
+        let wait = match settings.waits {
+            Waits::Ceilings(_) => settings.jitter.draw(ceiling),
+            Waits::Own(_) => ceiling,
         };
-        return fits(wait).then_some(wait).ok_or(Stopped::Deadline);
+        return fit(wait).map(|()| wait);
     };
-    if floor > policy.max_retry_after {
+    if floor > settings.max_retry_after {
         return Err(Stopped::HintTooLong);
     }
-    if !fits(floor) {
-        return Err(Stopped::Deadline);
-    }
-    let mut widest = ceiling.max(floor / 2);
-    if let Some(room) = room {
-        // What goes on top is ours to shorten; the floor is not.
-        widest = widest.min(room.saturating_sub(floor.saturating_add(Duration::from_millis(1))));
-    }
-    Ok(floor.saturating_add(policy.jitter.spread(widest)))
+    fit(floor)?;
+    // What goes on top is ours to shorten; the floor is not.
+    let longest = rooms.into_iter().filter_map(Room::longest).min();
+    let widest = match longest {
+        Some(longest) => ceiling.max(floor / 2).min(longest.saturating_sub(floor)),
+        None => ceiling.max(floor / 2),
+    };
+    Ok(floor.saturating_add(settings.jitter.spread(widest)))
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ where
     #[pin]
     state: State<S::Future>,
     // The deadline, or the wait that is on: no wait is begun that the deadline would cut short.
-    #[pin]
     timer: Timer,
     progress: Progress<S, Req>,
 }
@@ -45,7 +44,7 @@ where
     pub(super) fn new(answer: S::Future, progress: Progress<S, Req>) -> Self {
         Self {
             state: State::Calling(answer, None),
-            timer: Timer::Unset,
+            timer: Timer::default(),
             progress,
         }
     }
@@ -62,7 +61,7 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        let progress = this.progress;
+        let (progress, timer) = (this.progress, this.timer);
         loop {
             match this.state.as_mut().project() {
                 StateProj::Calling(answer, before) => match answer.poll(cx) {
@@ -72,50 +71,63 @@ where
                     }
                     Poll::Ready(Err(error)) => {
                         let mut failure = Failure::from_any(error);
-                        match progress.next_wait(&failure) {
-                            Ok(wait) => {
-                                failure.forget_result();
-                                this.state.set(State::Waiting(Some(failure)));
-                                this.timer.set(Timer::after(wait));
-                            }
+                        let wait = match progress.next_wait(&failure) {
+                            Ok(wait) => wait,
                             Err(stopped) => {
                                 return Poll::Ready(Err(progress.give_up(failure, stopped)));
                             }
+                        };
+                        failure.forget_result();
+                        timer.stop();
+                        if wait.is_zero() {
+                            // Without a timer, but not without a turn for the others.
+                            this.state.set(State::Readying(Some(failure)));
+                            cx.waker().wake_by_ref();
+                            return Poll::Pending;
                         }
+                        timer.start(wait);
+                        this.state.set(State::Waiting(Some(failure)));
                     }
                     Poll::Pending => {
-                        ready!(this.timer.until(progress.deadline(), cx));
-                        let failure = Failure::timeout("no answer within the call's deadline");
-                        let failure = match before.take() {
-                            Some(before) => failure.because(before),
-                            None => failure,
-                        };
+                        progress.begin();
+                        ready!(timer.poll(|| progress.deadline(), cx));
+                        let failure = progress.at_deadline(before.take());
                         let stopped = Some(Stopped::Deadline);
                         return Poll::Ready(Err(progress.give_up(failure, stopped)));
                     }
                 },
                 StateProj::Waiting(failure) => {
-                    ready!(this.timer.as_mut().until(None, cx));
+                    ready!(timer.poll(|| None, cx));
+                    timer.stop();
                     let failure = failure.take();
                     this.state.set(State::Readying(failure));
-                    this.timer.set(Timer::Unset);
                 }
                 StateProj::Readying(failure) => {
-                    let (unready, stopped) = match progress.poll_ready(cx) {
-                        // A timer may be late by as much as the machine slept.
-                        Poll::Ready(Ok(())) if progress.is_over() => {
-                            (Failure::timeout(""), Stopped::Deadline)
+                    let ready = progress.poll_ready(cx);
+                    // A timer may be late by as much as the machine slept.
+                    let over = progress.last_begin();
+                    let over = over.filter(|_| !ready.is_pending());
+                    let over = over.filter(|(at, _)| *at <= Instant::now());
+                    let (unready, stopped) = match (ready, over) {
+                        (Poll::Ready(Ok(())), Some((_, stopped))) => {
+                            (Failure::timeout(""), stopped)
                         }
-                        Poll::Ready(Ok(())) => {
+                        (Poll::Ready(Ok(())), None) => {
+                            timer.stop();
                             let answer = progress.repeat();
                             let before = failure.take();
                             this.state.set(State::Calling(answer, before));
                             continue;
                         }
-                        Poll::Ready(Err(error)) => (Failure::from_any(error), Stopped::NotReady),
-                        Poll::Pending => {
-                            ready!(this.timer.until(progress.deadline(), cx));
-                            (Failure::timeout(""), Stopped::Deadline)
+                        (Poll::Ready(Err(error)), _) => {
+                            (Failure::from_any(error), Stopped::NotReady)
+                        }
+                        (Poll::Pending, _) => {
+                            let until = || progress.last_begin().map(|(at, _)| at);
+                            ready!(timer.poll(until, cx));
+                            let over = progress.last_begin();
+                            let stopped = over.map_or(Stopped::NotReady, |(_, stopped)| stopped);
+                            (Failure::timeout(""), stopped)
                         }
                     };
                     // What failed the call tells more than that it could not be made again;
@@ -140,28 +152,36 @@ where
     }
 }
 
-/// Goes off at a point in time, or never. Most calls answer without being waited for even once,
-/// so it is set only when somebody waits.
-#[pin_project(project = TimerProj)]
-enum Timer {
-    Unset,
-    Set(#[pin] Sleep),
-}
+/// Goes off at a point in time, or never. Few calls set it, so that it is boxed.
+#[derive(Default)]
+struct Timer(Option<Pin<Box<Sleep>>>);
 
 impl Timer {
-    fn after(wait: Duration) -> Self {
-        Self::Set(tokio::time::sleep(wait))
+    fn start(&mut self, wait: Duration) {
+        self.0 = Some(Box::pin(tokio::time::sleep(wait)));
     }
 
-    /// Goes off when it was set to, or else at this time.
-    fn until(mut self: Pin<&mut Self>, at: Option<Instant>, cx: &mut Context<'_>) -> Poll<()> {
-        if let (TimerProj::Unset, Some(at)) = (self.as_mut().project(), at) {
-            let sleep = tokio::time::sleep_until(at);
-            self.set(Self::Set(sleep));
+    fn stop(&mut self) {
+        self.0 = None;
+    }
+
+    /// Goes off when it was set to, or else when this says. If that is later by then, it waits on.
+    fn poll(&mut self, mut due: impl FnMut() -> Option<Instant>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.0.is_none() {
+            let Some(due) = due() else {
+                return Poll::Pending;
+            };
+            self.0 = Some(Box::pin(tokio::time::sleep_until(due)));
         }
-        match self.project() {
-            TimerProj::Unset => Poll::Pending,
-            TimerProj::Set(sleep) => sleep.poll(cx),
+        let Some(sleep) = &mut self.0 else {
+            return Poll::Pending;
+        };
+        loop {
+            ready!(sleep.as_mut().poll(cx));
+            match due() {
+                Some(due) if due > sleep.deadline() => sleep.as_mut().reset(due),
+                _ => return Poll::Ready(()),
+            }
         }
     }
 }

@@ -1,4 +1,5 @@
-use super::{Retry, RetryBuilder, policy::Policy};
+use super::{Retry, RetryBuilder, settings::Settings};
+use crate::policy::{InvalidPolicy, Limits, Policies, Policy, Table};
 use std::{sync::Arc, time::Duration};
 use tower::Layer;
 
@@ -8,7 +9,9 @@ use tower::Layer;
 /// [module page](super) for the rules, the defaults and an example.
 #[derive(Clone, Debug)]
 pub struct RetryLayer {
-    policy: Arc<Policy>,
+    pub(super) table: Arc<Table<Arc<Settings>>>,
+    // What the table was made of, to make it anew inside a preset.
+    pub(super) builder: Arc<RetryBuilder>,
 }
 
 impl RetryLayer {
@@ -29,16 +32,38 @@ impl RetryLayer {
         RetryBuilder::new()
     }
 
-    /// The longest that a call may take in all, if that has a limit.
+    /// The longest that a call without progress may take in all, if that has a limit.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
-        self.policy.deadline
+        self.limits().deadline
     }
 
-    pub(super) fn with_policy(policy: Policy) -> Self {
-        Self {
-            policy: Arc::new(policy),
-        }
+    /// How long after its begin a call may wait and be made again, if that has a limit.
+    #[must_use]
+    pub fn retry_window(&self) -> Option<Duration> {
+        self.limits().retry_window
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.table.layer().limits
+    }
+
+    /// What it says of limits of time, and its policies.
+    pub(crate) fn said(&self) -> (&Policy, &Policies) {
+        (&self.builder.policy, &self.builder.policies)
+    }
+
+    /// The same layer, with the same budget, among settings of a stack.
+    pub(crate) fn within(
+        &self,
+        stack: &Policy,
+        policies: &Policies,
+    ) -> Result<Self, InvalidPolicy> {
+        let mut builder = (*self.builder).clone();
+        builder.policy.attempt_timeout = stack.attempt_timeout;
+        builder.policy.ceiling = stack.ceiling;
+        builder.policies = policies.clone();
+        builder.build()
     }
 }
 
@@ -54,7 +79,7 @@ impl<S> Layer<S> for RetryLayer {
     fn layer(&self, inner: S) -> Self::Service {
         Retry {
             inner,
-            policy: Arc::clone(&self.policy),
+            table: Arc::clone(&self.table),
         }
     }
 }

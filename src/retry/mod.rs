@@ -10,8 +10,8 @@
 //! | says `retryable: false`, or was given up before | never |
 //! | of a class that waiting does not help ([table](crate::failure)), whatever else it says | never |
 //! | did not run ([`Delivery::NotSent`], [`Delivery::Refused`]), by [one who knows](crate::failure#whether-the-tool-ran) | yes |
-//! | may have run, and [`repeat_ok`] says `false` of the tool | no, as below |
-//! | may have run, but the tool is read-only or idempotent, or [`repeat_ok`] says `true` | yes |
+//! | may have run, and its [policy](crate::policy), or else [`repeat_ok`], says `false` of the tool | no, as below |
+//! | may have run, but the tool is read-only or idempotent, or its policy, or else [`repeat_ok`], says `true` | yes |
 //! | may have run, but says `retryable: true` in a structured envelope of the call, or has a code that is documented as one to repeat | yes |
 //! | may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
 //!
@@ -34,9 +34,34 @@
 //!
 //! The cap holds for what is drawn, and has no say in hints: they have a maximum of their own. A hint
 //! is a floor, and jitter only goes on top. Zero is no hint, and does not set the backoff back. A wait
-//! that does not fit into the deadline is not begun, nor one for a hint above [`max_retry_after`]: the
-//! failure goes up at once with the hint in it, and says why ([`Stopped`](crate::failure::Stopped)). A
-//! hint is never shortened: a call that comes back early is refused again.
+//! that does not fit is not begun, nor one for a hint above [`max_retry_after`]: the failure goes up at
+//! once with the hint in it, and says why ([`Stopped`](crate::failure::Stopped)). A hint is never
+//! shortened: a call that comes back early is refused again.
+//!
+//! # The retry window and the deadline
+//!
+//! | | Retry window | Deadline |
+//! |---|---|---|
+//! | bounds | when waits and further attempts may begin | how long the whole call may go on |
+//! | an attempt that runs | goes on; its own [timeout](crate::timeout) bounds it | is dropped |
+//! | counts from | the first time that the call is waited for | the same, and anew from each report of [progress](crate::call::Progress), up to the [`ceiling`] |
+//! | a wait or an attempt that does not fit | is not begun: [`Stopped::Window`] | is not begun: [`Stopped::Deadline`] |
+//!
+//! A call that ran into the limit of an attempt is not made again when the window leaves less than that
+//! limit after the wait. Waiting for the readiness of a later attempt ends with the window.
+//!
+//! The deadline follows progress because the caller does: a client that resets its clock on progress
+//! does not hang up. For a call that reports nothing it is the longest that it may take. The window does
+//! not follow it.
+//!
+//! # The budget
+//!
+//! The repeats of all tools are paid out of one budget: a share of the calls that succeed, plus a
+//! number a second. In it each tool has a share of its own, so that a broken tool does not use up what
+//! the others need: half of a full budget, and after that what its own successes pay. A tool takes its
+//! share also when the budget is empty, and the budget owes it then: in the long run no more is repeated
+//! than the settings say. The first 256 tools that fail have shares; further ones have one together, and
+//! so have all resources, and all prompts. A [policy](crate::policy) may give a tool a budget apart.
 //!
 //! # Defaults
 //!
@@ -44,9 +69,12 @@
 //! |---|---|---|
 //! | attempts, the first included | 3 | [`max_attempts`] |
 //! | waits | [`Backoff`](crate::backoff::Backoff): 1 s, doubled up to 30 s, full jitter | [`backoff`], [`waits`] |
-//! | deadline of the whole call: attempts, waits, readiness of later attempts | 55 s, since callers hang up at 60 s | [`deadline`] |
-//! | longest hint that is waited for | 5 min | [`max_retry_after`] |
+//! | retry window | 55 s, since callers hang up at 60 s; the deadline where only that is set | [`retry_window`] |
+//! | deadline of the whole call | none | [`deadline`] |
+//! | ceiling of a deadline that follows progress | 1 h, or the deadline if that is longer | [`ceiling`] |
+//! | longest hint that is waited for | 5 min, or the retry window if that is shorter | [`max_retry_after`] |
 //! | budget: how many repeats, over all clones | 20 % of the calls that succeed, plus 1 per second, 10 at once | [`budget`] |
+//! | other settings for single tools | none | [`policies`] |
 //!
 //! # When to use it
 //!
@@ -115,7 +143,12 @@
 //! [`max_attempts`]: RetryBuilder::max_attempts
 //! [`backoff`]: RetryBuilder::backoff
 //! [`waits`]: RetryBuilder::waits
+//! [`retry_window`]: RetryBuilder::retry_window
 //! [`deadline`]: RetryBuilder::deadline
+//! [`ceiling`]: RetryBuilder::ceiling
+//! [`policies`]: RetryBuilder::policies
+//! [`Stopped::Window`]: crate::failure::Stopped::Window
+//! [`Stopped::Deadline`]: crate::failure::Stopped::Deadline
 //! [`max_retry_after`]: RetryBuilder::max_retry_after
 //! [`budget`]: RetryBuilder::budget
 //! [`repeat_ok`]: RetryBuilder::repeat_ok
@@ -125,13 +158,9 @@ mod builder;
 mod decide;
 mod future;
 mod layer;
-mod policy;
 mod progress;
 mod service;
+mod settings;
+mod shares;
 
-pub use self::{
-    builder::{InvalidRetry, RetryBuilder},
-    future::ResponseFuture,
-    layer::RetryLayer,
-    service::Retry,
-};
+pub use self::{builder::RetryBuilder, future::ResponseFuture, layer::RetryLayer, service::Retry};

@@ -1,12 +1,15 @@
 use super::{
-    decide::{self, Verdict},
-    policy::{OwnWaits, Policy, Word},
+    decide::{self, Room, Verdict},
+    settings::{Settings, Word},
 };
 use crate::{
-    failure::{Class, Failure, Stopped},
+    backoff::OwnWaits,
+    call::{self, Method, ToolCall},
+    failure::{Class, Failure, Limit, LimitReached, Stopped},
     ledger::{self, Retried},
 };
 use std::{
+    hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -16,10 +19,12 @@ use tower::Service;
 
 /// How far one call has come: its attempts and waits so far, and what a further attempt needs.
 pub(super) struct Progress<S, Req> {
-    policy: Arc<Policy>,
+    settings: Arc<Settings>,
     word: Word,
     // Gone once the last permitted attempt is made: that one moves the call.
     again: Option<(Req, S)>,
+    // Only if there is a deadline, which follows it.
+    running: Option<call::Attempt>,
     // When it was first waited for, or failed: a call that answers at once needs no clock.
     begun: Option<Instant>,
     attempt: u32,
@@ -35,16 +40,24 @@ pub(super) struct Progress<S, Req> {
 struct Waiting {
     source: OwnWaits,
     past: Vec<Duration>,
+    // The tool's share of the budget: the last attempt moves the call, and its name with it.
+    share: u64,
 }
 
 impl<S, Req> Progress<S, Req> {
     /// A call at its first attempt.
     #[inline]
-    pub(super) fn new(policy: Arc<Policy>, word: Word, again: Option<(Req, S)>) -> Self {
+    pub(super) fn new(
+        settings: Arc<Settings>,
+        word: Word,
+        again: Option<(Req, S)>,
+        running: Option<call::Attempt>,
+    ) -> Self {
         Self {
-            policy,
+            settings,
             word,
             again,
+            running,
             begun: None,
             attempt: 1,
             lost_its_session: false,
@@ -53,70 +66,137 @@ impl<S, Req> Progress<S, Req> {
         }
     }
 
-    /// When the call has to be over; a deadline beyond the end of time is none.
-    pub(super) fn deadline(&mut self) -> Option<Instant> {
-        let limit = self.policy.deadline?;
-        self.begun().checked_add(limit)
-    }
-
-    fn begun(&mut self) -> Instant {
+    /// The call is waited for: its limits count from the first time.
+    #[inline]
+    pub(super) fn begin(&mut self) -> Instant {
         *self.begun.get_or_insert_with(Instant::now)
     }
 
-    pub(super) fn is_over(&mut self) -> bool {
-        self.deadline()
-            .is_some_and(|deadline| deadline <= Instant::now())
+    /// When the call has to be over, as far as it has reported progress; a deadline beyond the end of
+    /// time is none.
+    pub(super) fn deadline(&mut self) -> Option<Instant> {
+        let deadline = self.settings.limits.deadline?;
+        let ceiling = self.settings.limits.ceiling.max(deadline);
+        let begun = self.begin();
+        let reports = self.running.as_ref().map(call::Attempt::progress);
+        call::due(begun, reports, deadline, ceiling)
     }
 
-    #[inline]
-    pub(super) fn succeed(&self) {
-        if let Some(budget) = &self.policy.budget {
-            budget.deposit();
+    /// Until when a further attempt may begin, and why not later.
+    pub(super) fn last_begin(&mut self) -> Option<(Instant, Stopped)> {
+        let window = self.settings.limits.retry_window;
+        let window = window.and_then(|window| self.begin().checked_add(window));
+        match (window, self.deadline()) {
+            (Some(window), deadline) if deadline.is_none_or(|deadline| window < deadline) => {
+                Some((window, Stopped::Window))
+            }
+            (_, deadline) => deadline.map(|deadline| (deadline, Stopped::Deadline)),
         }
+    }
+
+    /// The failure of an attempt that ran into the deadline.
+    pub(super) fn at_deadline(&mut self, before: Option<Failure>) -> Failure {
+        let begun = self.begin();
+        let reports = self.running.as_ref().map(call::Attempt::progress);
+        let deadline = self.settings.limits.deadline.unwrap_or_default();
+        let ceiling = self.settings.limits.ceiling.max(deadline);
+        let reached = if call::ends_at_ceiling(begun, reports, deadline, ceiling) {
+            LimitReached::new(Limit::Ceiling, ceiling)
+        } else {
+            LimitReached::new(Limit::Deadline, deadline)
+        };
+        let reached = reached.after(before);
+        Failure::timeout("no answer within the call's deadline").because(reached)
+    }
+
+    /// What is left of the retry window and of the deadline.
+    fn rooms(&mut self, failure: &Failure) -> [Room; 2] {
+        let now = Instant::now();
+        // One that ran into its limit would need that much again.
+        let needed = failure.limit().map_or(Duration::ZERO, LimitReached::value);
+        let elapsed = now.saturating_duration_since(self.begin());
+        let window = self.settings.limits.retry_window;
+        let deadline = self.deadline();
+        [
+            Room {
+                left: deadline.map(|deadline| deadline.saturating_duration_since(now)),
+                needed: Duration::ZERO,
+                stopped: Stopped::Deadline,
+            },
+            Room {
+                left: window.map(|window| window.saturating_sub(elapsed)),
+                needed,
+                stopped: Stopped::Window,
+            },
+        ]
     }
 
     /// The wait before the next attempt; or that there is none, and if waiting might have helped,
     /// why.
-    pub(super) fn next_wait(&mut self, failure: &Failure) -> Result<Duration, Option<Stopped>> {
-        let elapsed = self.begun().elapsed();
+    pub(super) fn next_wait(&mut self, failure: &Failure) -> Result<Duration, Option<Stopped>>
+    where
+        Req: ToolCall,
+    {
+        // What the attempt reports from here on is too late.
+        if let Some(running) = &self.running {
+            self.running = Some(running.progress().attempt());
+        }
+        self.begin();
         match decide::verdict(failure, self.word) {
             Verdict::Repeat => {}
             Verdict::Final => return Err(None),
             Verdict::MayHaveRun => return Err(Some(Stopped::MayHaveRun)),
         }
         let is_session_loss = failure.class() == Class::SessionLost;
-        if self.again.is_none() || (is_session_loss && self.lost_its_session) {
+        let Some((call, _)) = &self.again else {
+            return Err(Some(Stopped::Attempts));
+        };
+        if is_session_loss && self.lost_its_session {
             return Err(Some(Stopped::Attempts));
         }
         self.lost_its_session |= is_session_loss;
-        let room = self
-            .policy
-            .deadline
-            .map(|deadline| deadline.saturating_sub(elapsed));
+        let share = share(call);
+        let rooms = self.rooms(failure);
         let waiting = self.waiting.get_or_insert_with(|| {
             Box::new(Waiting {
-                source: self.policy.waits.start(),
+                source: self.settings.waits.start(),
                 past: Vec::new(),
+                share,
             })
         });
         let ceiling = waiting.source.next().ok_or(Stopped::Attempts)?;
         let wait = if failure.is_paced() && failure.retry_after().is_none() {
-            decide::no_wait(room)?
+            let fit = |room: Room| room.fit(Duration::ZERO);
+            rooms.into_iter().try_for_each(fit)?;
+            Duration::ZERO
         } else {
-            decide::wait(failure.retry_after(), ceiling, room, &self.policy)?
+            decide::wait(failure.retry_after(), ceiling, rooms, &self.settings)?
         };
         // Last, so that a repeat that is not made for another reason is not paid for. The end of a
         // good connection or of a session comes to all calls at the same time, and is no sign of too
         // much load: no budget is made for that.
         let is_free = is_session_loss || failure.is_paced();
-        let budget = self.policy.budget.as_ref().filter(|_| !is_free);
-        if budget.is_some_and(|budget| !budget.withdraw()) {
+        let budget = self.settings.budget.as_ref().filter(|_| !is_free);
+        if budget.is_some_and(|budget| !budget.withdraw(share)) {
             return Err(Some(Stopped::Budget));
         }
         waiting.past.push(wait);
         self.may_have_run |= !failure.delivery().did_not_run();
         self.note(failure, wait);
         Ok(wait)
+    }
+
+    #[inline]
+    pub(super) fn succeed(&self)
+    where
+        Req: ToolCall,
+    {
+        if let Some(budget) = &self.settings.budget {
+            budget.deposit(|| match (&self.again, &self.waiting) {
+                (Some((call, _)), _) => Some(share(call)),
+                (None, waiting) => waiting.as_ref().map(|waiting| waiting.share),
+            });
+        }
     }
 
     fn note(&self, failure: &Failure, wait: Duration) {
@@ -171,7 +251,7 @@ where
     pub(super) fn repeat(&mut self) -> S::Future {
         self.attempt += 1;
         ledger::note(|ledger| ledger.attempts = self.attempt);
-        if self.attempt < self.policy.max_attempts {
+        if self.attempt < self.settings.max_attempts {
             let (call, service) = self.kept();
             let call = call.clone();
             return service.call(call);
@@ -186,3 +266,15 @@ where
 }
 
 const KEPT: &str = "a wait is begun only while there is a call left to repeat";
+
+/// The number of a tool's share in the budget. All resources have one together, since each has a
+/// name of its own, and so have all prompts.
+fn share(call: &impl ToolCall) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let method = call.method();
+    method.hash(&mut hasher);
+    if method == Method::CallTool {
+        call.name().hash(&mut hasher);
+    }
+    hasher.finish()
+}

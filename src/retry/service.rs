@@ -1,7 +1,8 @@
-use super::{ResponseFuture, policy::Policy, progress::Progress};
+use super::{ResponseFuture, progress::Progress, settings::Settings};
 use crate::{
-    call::ToolCall,
+    call::{self, ToolCall},
     failure::{BoxError, Failure},
+    policy::Table,
 };
 use std::{
     sync::Arc,
@@ -15,7 +16,7 @@ use tower::Service;
 #[derive(Clone, Debug)]
 pub struct Retry<S> {
     pub(super) inner: S,
-    pub(super) policy: Arc<Policy>,
+    pub(super) table: Arc<Table<Arc<Settings>>>,
 }
 
 impl<S, Req> Service<Req> for Retry<S>
@@ -35,11 +36,16 @@ where
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        let word = self.policy.word_on(&call);
+        let settings = self.table.of(&call);
+        let word = settings.word_on(&call);
+        // The attempts' own limits are others' business.
+        let has_deadline = settings.limits.deadline.is_some();
+        let reports = call.progress().filter(|_| has_deadline);
+        let running = reports.map(call::Progress::attempt);
         // The instance that was made ready takes the first attempt. The clone is not ready: the
         // future readies it before every further one.
-        let again = (self.policy.max_attempts > 1).then(|| (call.clone(), self.inner.clone()));
-        let progress = Progress::new(Arc::clone(&self.policy), word, again);
+        let again = (settings.max_attempts > 1).then(|| (call.clone(), self.inner.clone()));
+        let progress = Progress::new(Arc::clone(settings), word, again, running);
         ResponseFuture::new(self.inner.call(call), progress)
     }
 }

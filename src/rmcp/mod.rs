@@ -64,8 +64,9 @@
 //!
 //! | | Default | Set by |
 //! |---|---|---|
-//! | one attempt | 30 s; what takes longer fails, also if it waits for a person | [`attempt_timeout`](crate::preset::ResilienceBuilder::attempt_timeout) |
-//! | a whole call | 55 s, waits included | [`deadline`](crate::retry::RetryBuilder::deadline) |
+//! | one attempt | 10 minutes without progress, and 1 h with it | [`attempt_timeout`](crate::preset::ResilienceBuilder::attempt_timeout), [`ceiling`](crate::preset::ResilienceBuilder::ceiling) |
+//! | waits and further attempts begin | within 55 s | [`retry_window`](crate::retry::RetryBuilder::retry_window) |
+//! | a whole call | no limit | [`deadline`](crate::retry::RetryBuilder::deadline) |
 //! | attempts, of what may be repeated | 3 | [`max_attempts`](crate::retry::RetryBuilder::max_attempts) |
 //!
 //! # Over HTTP

@@ -4,7 +4,7 @@ use crate::{
     stack::{MS, SECOND, Server, Step, fails, fine, gives, preset, retry},
     support::{Answer, Call, Lines, Script},
 };
-use mcp_resilience::{Failure, preset::AlwaysReadyLayer, retry::RetryLayer};
+use mcp_resilience::{Failure, always_ready::AlwaysReadyLayer, retry::RetryLayer};
 use std::{
     iter,
     pin::pin,

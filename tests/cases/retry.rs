@@ -10,7 +10,8 @@ use crate::{
 use mcp_resilience::{
     Class, Delivery, Failure,
     backoff::{Backoff, Jitter},
-    retry::{InvalidRetry, RetryLayer},
+    policy::Problem,
+    retry::RetryLayer,
 };
 use serde_json::json;
 use std::{
@@ -223,15 +224,17 @@ async fn case_034_there_is_no_hidden_limit_and_one_that_is_set_counts_from_the_s
 
 #[test]
 fn case_034_the_default_limit_is_the_documented_one() {
-    assert_eq!(RetryLayer::new().deadline(), Some(55 * SECOND));
+    assert_eq!(RetryLayer::new().deadline(), None);
+    assert_eq!(RetryLayer::new().retry_window(), Some(55 * SECOND));
 }
 
 #[tokio::test(start_paused = true)]
 async fn case_036_the_answer_is_there_by_the_deadline_whatever_an_attempt_may_take() {
     let hangs = || (86_400 * SECOND, fine());
-    let tool = Script::timed(iter::repeat_with(hangs).take(4));
+    // A first attempt that takes its time before it fails leaves the second what is left.
+    let tool = Script::timed([(30 * SECOND, lost()), hangs(), hangs()]);
     let limited = retry().deadline(50 * SECOND);
-    let preset = |lines: &Lines| preset(lines, limited).attempt_timeout(30 * SECOND);
+    let preset = |lines: &Lines| preset(lines, limited).attempt_timeout(40 * SECOND);
     let seen = see_in(preset, Call::read_only("look"), tool).await;
     seen.flagged();
     assert_eq!(seen.took, 50 * SECOND);
@@ -258,7 +261,7 @@ async fn case_037_the_setting_counts_attempts_with_the_first_and_says_so() {
         }
     }
     let none = RetryLayer::builder().max_attempts(0).build();
-    assert_eq!(none.unwrap_err(), InvalidRetry::NoAttempts);
+    assert_eq!(none.unwrap_err().problem(), Problem::NoAttempts);
 }
 
 #[tokio::test(start_paused = true)]

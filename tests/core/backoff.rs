@@ -222,11 +222,12 @@ async fn a_wait_that_is_too_long_or_does_not_fit_is_not_begun() {
         ("the longest", endless(), 5 * MINUTE, None),
         ("a day", exact(), 24 * HOUR, Some(Stopped::HintTooLong)),
         ("for ever", endless(), Duration::MAX, Some(Stopped::HintTooLong)),
-        ("the deadline", exact(), 55 * SECOND, Some(Stopped::Deadline)),
+        ("the window", exact(), 55 * SECOND, Some(Stopped::Window)),
         ("just before it", exact(), 54_999 * MS, None),
-        ("beyond it", exact().deadline(SECOND), 2 * SECOND, Some(Stopped::Deadline)),
+        ("beyond it", exact(), 56 * SECOND, Some(Stopped::HintTooLong)),
+        ("beyond a deadline", exact().deadline(SECOND), SECOND, Some(Stopped::Deadline)),
         ("a wait of ours", exact().deadline(SECOND), Duration::ZERO, Some(Stopped::Deadline)),
-        ("beyond the end of time", longest(), Duration::MAX, Some(Stopped::Deadline)),
+        ("beyond the end of time", longest(), Duration::MAX, Some(Stopped::Window)),
     ];
     for (case, retry, hint, expected) in cases {
         let begun = Instant::now();

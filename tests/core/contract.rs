@@ -4,7 +4,7 @@ use crate::support::{Answer, Call, Lines, Strict};
 use mcp_resilience::{
     Class, Failure, ResilienceLayer, backoff::Jitter, call_log::CallLogLayer,
     classify::ClassifyLayer, fatal::FatalLayer, is_error::IsErrorLayer, reconnect::ReconnectLayer,
-    retry::RetryLayer,
+    retry::RetryLayer, timeout::TimeoutLayer,
 };
 use std::{
     collections::HashMap,
@@ -69,7 +69,7 @@ fn connector(
 
 type Wrap = fn(Boxed) -> Boxed;
 
-const LAYERS: [(&str, Wrap); 8] = [
+const LAYERS: [(&str, Wrap); 9] = [
     ("classify", |inner| boxed(ClassifyLayer::new().layer(inner))),
     ("is_error", |inner| boxed(IsErrorLayer::new().layer(inner))),
     ("fatal", |inner| boxed(FatalLayer::new().layer(inner))),
@@ -87,6 +87,9 @@ const LAYERS: [(&str, Wrap); 8] = [
                 .connect(&ReconnectLayer::new(()), connector(inner))
                 .0,
         )
+    }),
+    ("timeout", |inner| {
+        boxed(TimeoutLayer::new(HOUR).unwrap().layer(inner))
     }),
 ];
 

@@ -109,3 +109,29 @@ async fn a_fatal_failure_ends_the_stack_and_wakes_who_waits_for_it() {
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_layer_of_others_stands_right_inside_the_border() {
+    // One call at a time, and what finds no room is told to try again.
+    let lines = Lines::default();
+    let retry = RetryLayer::builder().jitter(Jitter::none());
+    let layer = ResilienceLayer::builder()
+        .log(CallLogLayer::new(lines.clone()))
+        .retry(retry.build().unwrap())
+        .layer_inside(tower::load_shed::LoadShedLayer::new())
+        .layer_inside(tower::limit::ConcurrencyLimitLayer::new(1))
+        .build()
+        .unwrap();
+    let slow = || (Duration::from_millis(500), Ok(Answer::ok("fine")));
+    let tool = Script::timed([slow(), slow()]);
+    let stack = layer.layer(tool.clone());
+
+    let both = ["first", "second"].map(|name| stack.clone().oneshot(Call::tool(name)));
+    let [first, second] = both.map(tokio::spawn);
+
+    assert_eq!(first.await.unwrap().unwrap(), Answer::ok("fine"));
+    assert_eq!(second.await.unwrap().unwrap(), Answer::ok("fine"));
+    assert_eq!(tool.calls(), [Duration::ZERO, Duration::from_secs(1)]);
+    let second = lines.all().pop().unwrap();
+    assert_eq!(second["retries"][0]["class"], "at_capacity");
+}

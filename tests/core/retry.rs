@@ -8,7 +8,8 @@ use mcp_resilience::{
     backoff::{Backoff, Jitter},
     call::{Hints, ToolCall},
     failure::Stopped,
-    retry::{InvalidRetry, RetryBuilder, RetryLayer},
+    policy::Problem,
+    retry::{RetryBuilder, RetryLayer},
 };
 use std::{
     collections::VecDeque,
@@ -114,7 +115,7 @@ async fn an_attempt_that_hangs_is_cut_off_at_the_deadline_to_the_millisecond() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_attempt_is_sent_after_the_deadline_also_where_the_machine_slept_through_the_wait() {
+async fn no_attempt_is_sent_after_the_retry_window_also_where_the_machine_slept_through_the_wait() {
     let tool = Script::new([busy(SECOND), Ok(fine())]);
     let call = tokio::spawn({
         let tool = tool.clone();
@@ -123,7 +124,7 @@ async fn no_attempt_is_sent_after_the_deadline_also_where_the_machine_slept_thro
     sleep(MS).await;
     advance(HOUR).await;
     let failure = call.await.unwrap().unwrap_err();
-    assert_eq!(failure.stopped(), Some(Stopped::Deadline));
+    assert_eq!(failure.stopped(), Some(Stopped::Window));
     assert_eq!(
         failure.class(),
         Class::RateLimited,
@@ -161,7 +162,7 @@ async fn a_service_that_is_not_ready_again_leaves_the_failure_that_is_known() {
     let cases = [
         ("an error", broken, "reset by peer", Stopped::NotReady, SECOND),
         ("a fatal error", fatal, "gone", Stopped::NotReady, SECOND),
-        ("never ready", None, "reset by peer", Stopped::Deadline, 55 * SECOND),
+        ("never ready", None, "reset by peer", Stopped::Window, 55 * SECOND),
     ];
     for (case, unready, message, stopped, end) in cases {
         let (begun, tool) = (Instant::now(), Script::new([lost()]));
@@ -451,18 +452,18 @@ fn settings_that_cannot_work_are_refused_when_built_and_the_reason_says_what_to_
     let settings = RetryLayer::builder;
     #[rustfmt::skip]
     let cases = [
-        (settings().max_attempts(0), "0 attempts: a call is made at least once, and 1 means that it is never repeated"),
-        (settings().deadline(Duration::ZERO), "a deadline of zero: give calls some time, or use `no_deadline`"),
-        (settings().budget(f32::NAN, 1), "a retry budget of NaN of the calls: give a share between 0 and 1, or use `no_budget`"),
-        (settings().budget(-0.1, 1), "a retry budget of -0.1 of the calls: give a share between 0 and 1, or use `no_budget`"),
-        (settings().budget(1.1, 1), "a retry budget of 1.1 of the calls: give a share between 0 and 1, or use `no_budget`"),
-        (settings().budget(f32::INFINITY, 1), "a retry budget of inf of the calls: give a share between 0 and 1, or use `no_budget`"),
+        (settings().max_attempts(0), "`max_attempts` is 0: a call is made at least once, and 1 means no repeat"),
+        (settings().deadline(Duration::ZERO), "`deadline` is zero: give calls some time, or use `no_deadline`"),
+        (settings().budget(f32::NAN, 1), "a retry `budget` of NaN of the calls: give a share between 0 and 1, or use `no_budget`"),
+        (settings().budget(-0.1, 1), "a retry `budget` of -0.1 of the calls: give a share between 0 and 1, or use `no_budget`"),
+        (settings().budget(1.1, 1), "a retry `budget` of 1.1 of the calls: give a share between 0 and 1, or use `no_budget`"),
+        (settings().budget(f32::INFINITY, 1), "a retry `budget` of inf of the calls: give a share between 0 and 1, or use `no_budget`"),
     ];
     for (settings, message) in cases {
         assert_eq!(settings.build().unwrap_err().to_string(), message);
     }
     let refused = settings().max_attempts(0).build().unwrap_err();
-    assert_eq!(refused, InvalidRetry::NoAttempts);
+    assert_eq!(refused.problem(), Problem::NoAttempts);
     for (share, floor) in [(0.0, 0), (1.0, u32::MAX), (f32::MIN_POSITIVE, 1)] {
         let layer = settings().budget(share, floor).build();
         assert!(layer.is_ok(), "{share}, {floor}");

@@ -147,6 +147,7 @@ async fn a_call_that_the_deadline_ends_says_what_failed_the_attempt_before() {
     let failure = make(exact().deadline(5 * SECOND), &Script::timed(steps), call).await;
     let failure = failure.unwrap_err();
     assert_eq!(failure.class(), Class::Timeout);
-    let cause = failure.source().expect("there was one before");
+    let limit = failure.source().expect("the limit is the cause");
+    let cause = limit.source().expect("there was one before");
     assert_eq!(cause.to_string(), "connection refused");
 }

@@ -31,7 +31,7 @@ type Handle = ReconnectHandle<preset::Connection<Connection>>;
 ///
 /// Clones share everything. As a service it takes requests of rmcp's own types, and gives
 /// [`Answer`]; the methods below spare the unwrapping. Each call ends as the
-/// [preset](crate::preset) says: within its deadline, with a result, a flagged result, or an error
+/// [preset](crate::preset) says: within its limits, with a result, a flagged result, or an error
 /// for the host.
 ///
 /// Dropping a call cancels it at the server. Dropping the last clone closes the connection in the

@@ -30,9 +30,10 @@
 //!
 //! # What becomes of a call
 //!
-//! It always ends, within the deadline of the [preset](crate::preset). The connection it ran on is
+//! It always ends, within the limits of the [preset](crate::preset#defaults). The connection it ran on is
 //! replaced when that was lost, or the server forgot the session, or the answer did not come in time
-//! and the server does not answer a `ping` either; see [`reconnect`](crate::reconnect). Other calls on the old connection are left to finish. Whether
+//! and the server does not answer a `ping` either; see [`reconnect`](crate::reconnect). Other calls on the
+//! old connection are left to finish. Whether
 //! the call is made again depends on how far it came, and on what is known of its tool:
 //!
 //! | | Delivery | Repeated |

@@ -3,6 +3,7 @@ use crate::{
     call_log::Sink,
     fatal::{FatalHandle, FatalLayer},
     preset::{Resilience, ResilienceLayer},
+    timeout::Timeout,
 };
 use ::rmcp::ServerHandler;
 use std::{fmt, sync::Arc, time::Duration};
@@ -12,7 +13,7 @@ use tower::Layer;
 const LAST_FLUSH: Duration = Duration::from_secs(1);
 
 /// The preset around a handler.
-pub type PresetStack<H> = Resilience<HandlerService<H>>;
+pub type PresetStack<H> = Resilience<Timeout<HandlerService<H>>>;
 
 /// A handler in a stack, and a [`ServerHandler`] itself.
 ///
@@ -28,23 +29,27 @@ pub struct Resilient<H, S = PresetStack<H>> {
 
 impl<H: ServerHandler> Resilient<H> {
     /// Wraps a handler in the [preset](crate::preset) with its [defaults](crate::rmcp#limits): one log
-    /// line a call on stderr, 30 s for an attempt, 55 s and three attempts for a call.
+    /// line a call on stderr, 10 minutes without progress for an attempt, three attempts that begin
+    /// within 55 s.
     #[must_use]
     pub fn new(handler: H) -> Self {
         Self::with_preset(handler, &ResilienceLayer::new())
     }
+}
 
-    /// Wraps a handler in the preset with settings of yours.
+impl<H: ServerHandler, S> Resilient<H, S> {
+    /// Wraps a handler in the preset with settings of yours, and with the layers of others in it.
     #[must_use]
-    pub fn with_preset(handler: H, preset: &ResilienceLayer) -> Self {
+    pub fn with_preset<L>(handler: H, preset: &ResilienceLayer<L>) -> Self
+    where
+        ResilienceLayer<L>: Layer<HandlerService<H>, Service = S>,
+    {
         Self {
             log: preset.log_sink(),
             ..Self::with_layer(handler, preset).ends_with(preset.fatal_handle())
         }
     }
-}
 
-impl<H: ServerHandler, S> Resilient<H, S> {
     /// Wraps a handler in a stack of your own. To serve, the stack has to be `Clone + Send + Sync`:
     /// box it, if it must be, with tower's `boxed_clone_sync`.
     ///
@@ -55,7 +60,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     ///
     /// ```
     /// use mcp_resilience::{
-    ///     classify::ClassifyLayer, is_error::IsErrorLayer, preset::AlwaysReadyLayer,
+    ///     always_ready::AlwaysReadyLayer, classify::ClassifyLayer, is_error::IsErrorLayer,
     ///     retry::RetryLayer, rmcp::Resilient,
     /// };
     /// use tower::ServiceBuilder;

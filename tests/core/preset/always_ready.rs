@@ -6,8 +6,8 @@ use crate::{
 };
 use mcp_resilience::{
     Class, ResilienceLayer,
+    always_ready::AlwaysReadyLayer,
     call_log::CallLogLayer,
-    preset::AlwaysReadyLayer,
     retry::{RetryBuilder, RetryLayer},
 };
 use std::time::Duration;

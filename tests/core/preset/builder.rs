@@ -3,11 +3,13 @@
 use crate::support::{Answer, Call, Lines, Script, in_a_child, is_the_child};
 use mcp_resilience::{
     Failure, ResilienceLayer,
+    backoff::Jitter,
     call_log::{CallLogLayer, Record, Sink},
     classify::ClassifyLayer,
     fatal::{Fatal, FatalLayer},
     is_error::IsErrorLayer,
-    preset::{InvalidResilience, ResilienceBuilder},
+    policy::Problem,
+    preset::ResilienceBuilder,
     retry::{RetryBuilder, RetryLayer},
 };
 use serde_json::json;
@@ -32,27 +34,37 @@ fn retry(settings: RetryBuilder) -> RetryLayer {
 
 #[test]
 fn settings_that_cannot_work_are_refused_and_the_reason_says_what_to_do() {
-    let beyond =
-        |limit: Duration, deadline| InvalidResilience::AttemptBeyondDeadline { limit, deadline };
     let short = || retry(RetryLayer::builder().deadline(2 * SECOND));
+    let no_time = Duration::ZERO;
     #[rustfmt::skip]
     let cases = [
-        (settings().attempt_timeout(Duration::ZERO), InvalidResilience::ZeroAttemptTimeout,
-            "an attempt timeout of zero: give an attempt some time"),
-        (settings().attempt_timeout(55 * SECOND), beyond(55 * SECOND, 55 * SECOND),
-            "an attempt timeout of 55s does not fit into a deadline of 55s for the whole call: raise the deadline of the retry layer, or lower the attempt timeout"),
-        (settings().attempt_timeout(3 * SECOND).retry(short()), beyond(3 * SECOND, 2 * SECOND),
-            "an attempt timeout of 3s does not fit into a deadline of 2s for the whole call: raise the deadline of the retry layer, or lower the attempt timeout"),
+        (settings().attempt_timeout(no_time), Problem::ZeroAttemptTimeout,
+            "`attempt_timeout` is zero: give an attempt some time"),
+        (settings().ceiling(no_time), Problem::ZeroCeiling,
+            "`ceiling` is zero: give an attempt some time"),
+        (settings().attempt_timeout(3 * SECOND).retry(short()),
+            Problem::AttemptBeyondDeadline { limit: 3 * SECOND, deadline: 2 * SECOND },
+            "`attempt_timeout` (3s) is longer than `deadline` (2s), the limit of the whole call: raise the deadline, or lower the attempt timeout"),
+        (settings().attempt_timeout(3 * SECOND).ceiling(2 * SECOND),
+            Problem::AttemptBeyondCeiling { limit: 3 * SECOND, ceiling: 2 * SECOND },
+            "`attempt_timeout` (3s) is longer than `ceiling` (2s), the longest that an attempt may take with progress: raise the ceiling, or lower the attempt timeout"),
+        (settings().ceiling(SECOND).retry(short()),
+            Problem::DeadlineBeyondCeiling { deadline: 2 * SECOND, ceiling: SECOND },
+            "`deadline` (2s) is longer than `ceiling` (1s), the longest that a call may take with progress: raise the ceiling, or lower the deadline"),
     ];
-    for (settings, refusal, message) in cases {
+    for (settings, problem, message) in cases {
         let refused = settings.build().unwrap_err();
-        assert_eq!(refused, refusal);
+        assert_eq!(refused.problem(), problem);
         assert_eq!(refused.to_string(), message);
     }
     let no_deadline = || retry(RetryLayer::builder().no_deadline());
     for settings in [
-        settings().attempt_timeout(Duration::from_millis(54_999)),
+        settings().attempt_timeout(55 * SECOND),
+        settings().attempt_timeout(2 * SECOND).retry(short()),
+        settings().attempt_timeout(2 * HOUR),
         settings().attempt_timeout(HOUR).retry(no_deadline()),
+        settings().ceiling(2 * SECOND).retry(short()),
+        settings().ceiling(SECOND),
         settings().retry(short()),
     ] {
         assert!(settings.build().is_ok());
@@ -69,16 +81,19 @@ async fn hangs(layer: &ResilienceLayer) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_attempt_takes_30_s_at_most_or_half_of_a_shorter_deadline_unless_something_is_said() {
+async fn a_silent_attempt_takes_10_minutes_at_most_or_a_shorter_deadline_unless_something_is_said()
+{
     let deadline = |limit| retry(RetryLayer::builder().deadline(limit));
     let unlimited = retry(RetryLayer::builder().no_deadline());
     let cases = [
-        (settings(), 30 * SECOND),
-        (settings().retry(unlimited), 30 * SECOND),
-        (settings().retry(deadline(31 * SECOND)), 30 * SECOND),
-        (settings().retry(deadline(30 * SECOND)), 15 * SECOND),
-        (settings().retry(deadline(4 * SECOND)), 2 * SECOND),
+        (settings(), 600 * SECOND),
+        (settings().retry(unlimited), 600 * SECOND),
+        (settings().retry(deadline(601 * SECOND)), 600 * SECOND),
+        (settings().retry(deadline(600 * SECOND)), 600 * SECOND),
+        (settings().retry(deadline(4 * SECOND)), 4 * SECOND),
         (settings().attempt_timeout(7 * SECOND), 7 * SECOND),
+        (settings().attempt_timeout(2 * HOUR), 2 * HOUR),
+        (settings().ceiling(5 * SECOND), 5 * SECOND),
     ];
     for (settings, expected) in cases {
         let case = format!("{settings:?}");
@@ -87,14 +102,40 @@ async fn an_attempt_takes_30_s_at_most_or_half_of_a_shorter_deadline_unless_some
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_whole_call_takes_55_s_at_most_unless_something_is_said() {
+async fn a_silent_read_only_tool_of_90_s_succeeds_at_the_first_attempt() {
     let begun = Instant::now();
-    let late = || (HOUR, Ok(Answer::ok("late")));
-    let stack = settings().build().unwrap();
-    let stack = stack.layer(Script::timed([late(), late(), late()]));
-    let answer = stack.oneshot(Call::read_only("get_book")).await.unwrap();
-    assert!(answer.is_error);
-    assert_eq!(begun.elapsed(), 55 * SECOND, "two attempts, one cut short");
+    let tool = Script::timed([(90 * SECOND, Ok(Answer::ok("sent")))]);
+    let stack = settings().build().unwrap().layer(tool.clone());
+    let answer = stack.oneshot(Call::read_only("report")).await.unwrap();
+    assert_eq!(answer, Answer::ok("sent"));
+    assert_eq!(begun.elapsed(), 90 * SECOND);
+    assert_eq!(tool.calls(), [Duration::ZERO]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_ran_into_its_limit_is_repeated_only_if_the_window_leaves_that_much() {
+    let hang = || (HOUR, Ok(Answer::ok("late")));
+    let exact = || RetryLayer::builder().jitter(Jitter::none());
+    // Each limit, and when the attempts begin: waits are 1 s and 2 s.
+    for (limit, begins) in [
+        (10, vec![0, 11, 23]),
+        (26, vec![0, 27]),
+        (27, vec![0, 28]),
+        (28, vec![0]),
+    ] {
+        let tool = Script::timed([hang(), hang(), hang()]);
+        let stack = settings()
+            .attempt_timeout(limit * SECOND)
+            .retry(retry(exact()))
+            .build()
+            .unwrap();
+        let stack = stack.layer(tool.clone());
+        let answer = stack.oneshot(Call::read_only("get_book")).await.unwrap();
+        assert!(answer.is_error);
+        let calls = tool.calls();
+        let calls: Vec<_> = calls.iter().map(Duration::as_secs).collect();
+        assert_eq!(calls, begins, "{limit} s");
+    }
 }
 
 /// Says who may have been asked to flush it.

@@ -42,7 +42,9 @@ async fn a_request_waits_for_the_connection_and_runs_on_it() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_was_not_sent_or_lost_its_session_is_made_once_more_on_a_new_connection() {
     let closed = || Failure::connection("closed").with_delivery(Delivery::NotSent);
-    let cases: [fn() -> Failure; 2] = [closed, || Failure::session_lost("Session not found")];
+    let cases: [fn() -> Failure; 2] = [closed, || {
+        Failure::session_lost("Session not found").before_running()
+    }];
     for failure in cases {
         let server = Server::new([]);
         let tools = server.connect(exact());

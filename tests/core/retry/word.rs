@@ -87,10 +87,9 @@ async fn a_server_that_is_not_trusted_may_still_ask_for_time() {
 #[test]
 fn a_layer_knows_how_long_a_call_may_take() {
     let deadline = |settings: RetryBuilder| settings.build().unwrap().deadline();
-    let default = Some(55 * SECOND);
-    assert_eq!(RetryLayer::new().deadline(), default);
-    assert_eq!(RetryLayer::default().deadline(), default);
-    assert_eq!(deadline(RetryLayer::builder()), default);
+    assert_eq!(RetryLayer::new().deadline(), None);
+    assert_eq!(RetryLayer::default().deadline(), None);
+    assert_eq!(deadline(RetryLayer::builder()), None);
     let nano = Duration::from_nanos(1);
     assert_eq!(deadline(exact().deadline(nano)), Some(nano));
     assert_eq!(deadline(exact().deadline(SECOND).no_deadline()), None);

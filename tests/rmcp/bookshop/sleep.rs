@@ -8,7 +8,7 @@ use tokio::time::Instant;
 over_both_wires! {
     a_sleep_within_the_limit_is_a_success
     a_sleep_past_the_attempt_timeout_is_flagged_as_a_timeout
-    an_attempt_timeout_past_the_deadline_raises_it
+    an_attempt_timeout_past_the_retry_window_raises_it
     a_sleep_that_its_client_cancels_ends_at_once
     a_wait_that_its_client_cancels_ends_at_once
 }
@@ -49,12 +49,13 @@ async fn a_sleep_past_the_attempt_timeout_is_flagged_as_a_timeout(wire: Wire) {
     shop.leave().await;
 }
 
-async fn an_attempt_timeout_past_the_deadline_raises_it(wire: Wire) {
+async fn an_attempt_timeout_past_the_retry_window_raises_it(wire: Wire) {
     // More than a call may take, and less than twice the attempt's timeout.
     let arguments = json!({"title": "Dune", "refusals": 1, "retry_after": 100});
     let mut shop = Bookshop::open(wire, &[]).await;
     let done = shop.call("quote_price", arguments.clone()).await;
-    let wanted = json!({"attempts": 1, "retry_stopped": "deadline", "retry_after_ms": 100_000});
+    let wanted =
+        json!({"attempts": 1, "retry_stopped": "hint_too_long", "retry_after_ms": 100_000});
     assert_has(&done.line, &wanted);
     shop.leave().await;
 

@@ -1,28 +1,31 @@
 use super::budget::SharedBudget;
 use crate::{
-    backoff::{Backoff, Jitter},
+    backoff::{Jitter, Waits},
     call::{Method, ToolCall},
+    policy::Limits,
 };
 use std::{fmt, sync::Arc, time::Duration};
 
-/// What a layer was told, shared by all its services and futures.
+/// What applies to a call: the layer's settings, or those of a policy in it.
 #[derive(Clone, Debug)]
-pub(super) struct Policy {
+pub(super) struct Settings {
+    pub(super) limits: Limits,
     pub(super) max_attempts: u32,
     pub(super) waits: Waits,
     pub(super) jitter: Jitter,
-    pub(super) deadline: Option<Duration>,
     pub(super) max_retry_after: Duration,
     pub(super) budget: Option<SharedBudget>,
     pub(super) trusts_server: bool,
+    // The policy's word, which goes before `repeat_ok`.
+    pub(super) may_run_twice: Option<bool>,
     pub(super) repeat_ok: RepeatOk,
 }
 
-impl Policy {
+impl Settings {
     /// Whether a call may run twice, as far as anybody said.
     #[inline]
     pub(super) fn word_on(&self, call: &impl ToolCall) -> Word {
-        match self.repeat_ok.ask(call) {
+        match self.may_run_twice.or_else(|| self.repeat_ok.ask(call)) {
             Some(true) => Word::MayRunTwice,
             // Then a refusal is only what that server says, also of a tool that may not run twice.
             Some(false) | None if !self.trusts_server => Word::ServerIsNotTrusted,
@@ -41,35 +44,6 @@ pub(super) enum Word {
     NeverTwice,
     /// Nothing, and what the server says does not count.
     ServerIsNotTrusted,
-}
-
-/// Where the waits of one call come from.
-#[derive(Clone)]
-pub(super) enum Waits {
-    /// Ceilings, below which a wait is drawn.
-    Ceilings(Backoff),
-    /// Waits as they are.
-    Own(Arc<dyn Fn() -> OwnWaits + Send + Sync>),
-}
-
-pub(super) type OwnWaits = Box<dyn Iterator<Item = Duration> + Send>;
-
-impl Waits {
-    pub(super) fn start(&self) -> OwnWaits {
-        match self {
-            Self::Ceilings(backoff) => Box::new(backoff.ceilings()),
-            Self::Own(make) => make(),
-        }
-    }
-}
-
-impl fmt::Debug for Waits {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Ceilings(backoff) => backoff.fmt(f),
-            Self::Own(_) => f.write_str("Own(..)"),
-        }
-    }
 }
 
 /// The user's own word on tools, by name.

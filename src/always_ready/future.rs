@@ -1,0 +1,116 @@
+use crate::failure::{BoxError, Failure, Limit, LimitReached};
+use pin_project::pin_project;
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::time::{Instant, Sleep};
+use tower::Service;
+
+/// Response future of [`AlwaysReady`](super::AlwaysReady).
+#[pin_project]
+pub struct ResponseFuture<S, Req>
+where
+    S: Service<Req>,
+{
+    #[pin]
+    state: State<S, S::Future, Req>,
+}
+
+#[pin_project(project = StateProj)]
+enum State<S, F, Req> {
+    Calling(#[pin] F),
+    // Boxed: it holds the request and the service, and most calls need neither.
+    Waiting(Box<Waiting<S, Req>>),
+}
+
+struct Waiting<S, Req> {
+    service: S,
+    call: Option<Req>,
+    patience: Option<Duration>,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S, Req> ResponseFuture<S, Req>
+where
+    S: Service<Req>,
+{
+    #[inline]
+    pub(super) fn calling(answer: S::Future) -> Self {
+        let state = State::Calling(answer);
+        Self { state }
+    }
+
+    pub(super) fn waiting(service: S, call: Req, patience: Option<Duration>) -> Self {
+        let state = State::Waiting(Box::new(Waiting {
+            service,
+            call: Some(call),
+            patience,
+            timer: None,
+        }));
+        Self { state }
+    }
+}
+
+impl<S, Req> Future for ResponseFuture<S, Req>
+where
+    S: Service<Req>,
+    S::Error: Into<BoxError>,
+{
+    type Output = Result<S::Response, Failure>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        loop {
+            match state.as_mut().project() {
+                StateProj::Calling(answer) => return answer.poll(cx).map_err(Failure::from_any),
+                StateProj::Waiting(waiting) => {
+                    let answer = ready!(waiting.poll(cx))?;
+                    state.set(State::Calling(answer));
+                }
+            }
+        }
+    }
+}
+
+impl<S, Req> Waiting<S, Req>
+where
+    S: Service<Req>,
+    S::Error: Into<BoxError>,
+{
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Future, Failure>> {
+        if let Poll::Ready(readied) = self.service.poll_ready(cx) {
+            readied.map_err(Failure::from_any)?;
+            let call = self.call.take().expect("a call is made once");
+            return Poll::Ready(Ok(self.service.call(call)));
+        }
+        let Some(patience) = self.patience else {
+            return Poll::Pending;
+        };
+        if self.timer.is_none() {
+            // A limit beyond the end of time is none.
+            let until = Instant::now().checked_add(patience);
+            self.timer = until.map(|until| Box::pin(tokio::time::sleep_until(until)));
+        }
+        if let Some(timer) = &mut self.timer {
+            ready!(timer.as_mut().poll(cx));
+            let reached = LimitReached::new(Limit::Readiness, patience);
+            let failure = Failure::timeout("the tool service was not ready in time");
+            let failure = failure.because(reached).not_sent();
+            return Poll::Ready(Err(failure));
+        }
+        Poll::Pending
+    }
+}
+
+impl<S, Req> fmt::Debug for ResponseFuture<S, Req>
+where
+    S: Service<Req>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseFuture").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,33 @@
+use super::AlwaysReady;
+use std::time::Duration;
+use tower::Layer;
+
+/// Wraps services in [`AlwaysReady`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AlwaysReadyLayer {
+    patience: Option<Duration>,
+}
+
+impl AlwaysReadyLayer {
+    /// Waits for readiness without a limit.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { patience: None }
+    }
+
+    /// The longest that a call waits for the inner service to be ready. Zero refuses a call that
+    /// finds it not ready.
+    #[must_use]
+    pub const fn patience(mut self, limit: Duration) -> Self {
+        self.patience = Some(limit);
+        self
+    }
+}
+
+impl<S> Layer<S> for AlwaysReadyLayer {
+    type Service = AlwaysReady<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        AlwaysReady::new(inner, self.patience)
+    }
+}

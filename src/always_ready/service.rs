@@ -1,0 +1,81 @@
+use super::ResponseFuture;
+use crate::failure::{BoxError, Failure};
+use std::{
+    fmt, mem,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tower::Service;
+
+/// Makes waiting for the inner service a part of the call, as well as its refusal.
+///
+/// See the [module page](super).
+pub struct AlwaysReady<S> {
+    inner: S,
+    patience: Option<Duration>,
+    is_ready: bool,
+}
+
+impl<S> AlwaysReady<S> {
+    pub(super) fn new(inner: S, patience: Option<Duration>) -> Self {
+        Self {
+            inner,
+            patience,
+            is_ready: false,
+        }
+    }
+
+    /// The service within.
+    pub fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// Unwraps the service within.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S, Req> Service<Req> for AlwaysReady<S>
+where
+    S: Service<Req> + Clone,
+    S::Error: Into<BoxError>,
+{
+    type Response = S::Response;
+    type Error = Failure;
+    type Future = ResponseFuture<S, Req>;
+
+    #[inline]
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        // An error is one for good: the call asks again, and gets it.
+        self.is_ready = matches!(self.inner.poll_ready(cx), Poll::Ready(Ok(())));
+        Poll::Ready(Ok(()))
+    }
+
+    #[inline]
+    fn call(&mut self, call: Req) -> Self::Future {
+        if mem::take(&mut self.is_ready) {
+            return ResponseFuture::calling(self.inner.call(call));
+        }
+        // The call takes the instance that was asked: it may hold a place in a queue, and left
+        // here would be given its turn with nobody to use it.
+        let fresh = self.inner.clone();
+        let asked = mem::replace(&mut self.inner, fresh);
+        ResponseFuture::waiting(asked, call, self.patience)
+    }
+}
+
+impl<S: Clone> Clone for AlwaysReady<S> {
+    fn clone(&self) -> Self {
+        // A clone of what is ready is not.
+        Self::new(self.inner.clone(), self.patience)
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for AlwaysReady<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AlwaysReady")
+            .field("inner", &self.inner)
+            .finish_non_exhaustive()
+    }
+}

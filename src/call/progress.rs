@@ -1,0 +1,173 @@
+use std::{
+    fmt,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// When a call last reported progress. The limits of time count from there.
+///
+/// A request type that can report progress holds one and gives it out by
+/// [`ToolCall::progress`](super::ToolCall::progress). Clones share it: the copies of a call that
+/// [`retry`](crate::retry) makes are attempts at the same call. Two calls need two.
+///
+/// Report progress through a [`Ticker`]. Each belongs to one attempt, so that a late report of an
+/// attempt that was abandoned does not extend a later one.
+///
+/// ```
+/// use mcp_resilience::call::{Progress, ToolCall};
+///
+/// #[derive(Clone)]
+/// struct Call {
+///     progress: Progress,
+/// }
+///
+/// impl ToolCall for Call {
+///     fn name(&self) -> &str {
+///         "print_catalog"
+///     }
+///     fn progress(&self) -> Option<&Progress> {
+///         Some(&self.progress)
+///     }
+/// }
+///
+/// let call = Call { progress: Progress::new() };
+/// let ticker = call.progress.ticker();
+/// ticker.tick();
+/// assert!(call.progress.last().is_some());
+/// ```
+#[derive(Clone, Default)]
+pub struct Progress {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    // How many attempts were begun, and up to which number they are over.
+    attempts: AtomicU64,
+    over: AtomicU64,
+    first: OnceLock<Instant>,
+    // Nanoseconds from the first tick to the last.
+    last: AtomicU64,
+}
+
+impl Progress {
+    /// Creates the handle of a call that has reported nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A ticker of the attempt that runs now. Ask for it when the call is sent.
+    #[must_use]
+    pub fn ticker(&self) -> Ticker {
+        Ticker {
+            attempt: self.shared.attempts.load(Relaxed),
+            shared: Arc::clone(&self.shared),
+        }
+    }
+
+    /// Begins an attempt: tickers are of that one from here on, until another begins.
+    pub(crate) fn attempt(&self) -> Attempt {
+        Attempt {
+            number: self.shared.attempts.fetch_add(1, Relaxed).wrapping_add(1),
+            progress: self.clone(),
+        }
+    }
+
+    /// The time of the last report, if there was one.
+    #[must_use]
+    pub fn last(&self) -> Option<Instant> {
+        let first = *self.shared.first.get()?;
+        first.checked_add(Duration::from_nanos(self.shared.last.load(Relaxed)))
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Progress")
+            .field("last", &self.last())
+            .finish_non_exhaustive()
+    }
+}
+
+/// An attempt that runs. With its end its tickers count for nothing, and neither do earlier ones.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    progress: Progress,
+    number: u64,
+}
+
+impl Attempt {
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        let over = self.number.saturating_add(1);
+        self.progress.shared.over.fetch_max(over, Relaxed);
+    }
+}
+
+/// Reports progress of one attempt at a call.
+///
+/// It may be used from any task or thread, and outlive its attempt.
+#[derive(Clone)]
+pub struct Ticker {
+    shared: Arc<Shared>,
+    attempt: u64,
+}
+
+impl Ticker {
+    /// Reports that the call is alive: its limits of time count from now.
+    ///
+    /// Does nothing once the attempt is over. It allocates nothing and wakes nobody, so that a
+    /// server may report as often as it likes.
+    pub fn tick(&self) {
+        if self.attempt < self.shared.over.load(Relaxed) {
+            return;
+        }
+        let now = Instant::now();
+        let first = *self.shared.first.get_or_init(|| now);
+        let since = now.saturating_duration_since(first).as_nanos();
+        let since = u64::try_from(since).unwrap_or(u64::MAX);
+        self.shared.last.fetch_max(since, Relaxed);
+    }
+}
+
+impl fmt::Debug for Ticker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticker")
+            .field("attempt", &self.attempt)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether it is the ceiling that ends such a limit.
+pub(crate) fn ends_at_ceiling(
+    begun: Instant,
+    progress: Option<&Progress>,
+    limit: Duration,
+    ceiling: Duration,
+) -> bool {
+    limit != ceiling && due(begun, progress, limit, ceiling) == begun.checked_add(ceiling)
+}
+
+/// When a limit ends that counts from `begun`, and anew from each report, up to a ceiling that
+/// counts from `begun`. None if that is beyond the end of time.
+pub(crate) fn due(
+    begun: Instant,
+    progress: Option<&Progress>,
+    limit: Duration,
+    ceiling: Duration,
+) -> Option<Instant> {
+    let last = progress.and_then(Progress::last);
+    let since = last.map_or(begun, |last| last.max(begun));
+    let ends = [since.checked_add(limit), begun.checked_add(ceiling)];
+    ends.into_iter().flatten().min()
+}

@@ -1,0 +1,91 @@
+use super::{Policy, Problem};
+use std::time::Duration;
+
+/// The longest that a call may go on with progress, unless it is set.
+const CEILING: Duration = Duration::from_secs(60 * 60);
+
+/// The retry window, unless it or the deadline is set: callers hang up after 60 s.
+const RETRY_WINDOW: Duration = Duration::from_secs(55);
+
+/// The limits of time of a call, with all defaults filled in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limits {
+    /// The limit of an attempt. None if something else ends it no later.
+    pub(crate) attempt: Option<Duration>,
+    /// The longest that an attempt goes on with progress; a call with a deadline goes on for that
+    /// at least.
+    pub(crate) ceiling: Duration,
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) retry_window: Option<Duration>,
+}
+
+impl Limits {
+    /// Fills in what a policy leaves out: from the layer's settings, else from the defaults.
+    ///
+    /// Only what the policy says can conflict with something; what the layer says gives way.
+    pub(crate) fn new(
+        policy: &Policy,
+        layer: &Policy,
+        default_attempt: Option<Duration>,
+    ) -> Result<Self, Problem> {
+        policy.check()?;
+        let ceiling = policy.ceiling.or(layer.ceiling);
+        let deadline = policy.deadline.or(layer.deadline);
+        check_attempt(policy.attempt_timeout, deadline.flatten(), ceiling)?;
+        if let (Some(Some(deadline)), Some(ceiling)) = (policy.deadline, ceiling)
+            && deadline > ceiling
+        {
+            return Err(Problem::DeadlineBeyondCeiling { deadline, ceiling });
+        }
+        if let (Some(Some(window)), Some(Some(deadline))) = (policy.retry_window, deadline)
+            && window > deadline
+        {
+            return Err(Problem::WindowBeyondDeadline { window, deadline });
+        }
+        let window = policy.retry_window.or(layer.retry_window);
+        let window = window.unwrap_or(match deadline {
+            // Whoever says how long a call may take says how long its caller waits.
+            Some(deadline) => deadline,
+            None => Some(RETRY_WINDOW),
+        });
+        let deadline = deadline.flatten();
+        let attempt = policy.attempt_timeout.or_else(|| {
+            let default = || {
+                // If the deadline ends it no later, that is the one to be named.
+                default_attempt.filter(|limit| deadline.is_none_or(|deadline| *limit < deadline))
+            };
+            let inherited = layer.attempt_timeout.or_else(default);
+            inherited.map(|limit| ceiling.map_or(limit, |ceiling| limit.min(ceiling)))
+        });
+        let longest = [attempt, deadline].into_iter().flatten().max();
+        let longest = longest.unwrap_or_default();
+        Ok(Self {
+            attempt,
+            ceiling: ceiling.unwrap_or_else(|| CEILING.max(longest)),
+            deadline,
+            retry_window: match (window, deadline) {
+                (Some(window), Some(deadline)) => Some(window.min(deadline)),
+                (window, deadline) => window.or(deadline),
+            },
+        })
+    }
+}
+
+fn check_attempt(
+    limit: Option<Duration>,
+    deadline: Option<Duration>,
+    ceiling: Option<Duration>,
+) -> Result<(), Problem> {
+    let Some(limit) = limit else {
+        return Ok(());
+    };
+    match (deadline, ceiling) {
+        (Some(deadline), _) if limit > deadline => {
+            Err(Problem::AttemptBeyondDeadline { limit, deadline })
+        }
+        (_, Some(ceiling)) if limit > ceiling => {
+            Err(Problem::AttemptBeyondCeiling { limit, ceiling })
+        }
+        _ => Ok(()),
+    }
+}

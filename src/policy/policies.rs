@@ -1,0 +1,101 @@
+use super::{InvalidPolicy, Policy, Problem, Table};
+use crate::call::{Hints, ToolCall};
+use std::{fmt, sync::Arc};
+
+/// Which policy applies to which calls.
+///
+/// See the [module page](super) for the order, and an example.
+#[derive(Clone, Debug, Default)]
+#[must_use = "policies do nothing until a layer gets them"]
+pub struct Policies {
+    named: Vec<(Box<str>, Policy)>,
+    rules: Vec<(Rule, Policy)>,
+}
+
+/// Whether a policy is for a call.
+#[derive(Clone)]
+pub(super) struct Rule(Arc<dyn Fn(&dyn ToolCall) -> bool + Send + Sync>);
+
+impl Policies {
+    /// Creates a set without any policy.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The policy for the tool of this name. It replaces an earlier one for the same name.
+    pub fn tool(mut self, name: impl Into<Box<str>>, policy: Policy) -> Self {
+        let name = name.into();
+        self.named.retain(|(other, _)| *other != name);
+        self.named.push((name, policy));
+        self
+    }
+
+    /// The policy for calls whose [hints](ToolCall::hints) satisfy the function.
+    pub fn hinted(
+        self,
+        fits: impl Fn(Hints) -> bool + Send + Sync + 'static,
+        policy: Policy,
+    ) -> Self {
+        self.when(move |call| fits(call.hints()), policy)
+    }
+
+    /// The policy for calls that satisfy the function. It runs for each call without a policy by
+    /// name, once in each layer that reads policies. A panic in it passes to the caller.
+    pub fn when(
+        mut self,
+        fits: impl Fn(&dyn ToolCall) -> bool + Send + Sync + 'static,
+        policy: Policy,
+    ) -> Self {
+        self.rules.push((Rule(Arc::new(fits)), policy));
+        self
+    }
+
+    /// The names that have a policy of their own: to compare them with those of a server.
+    pub fn tool_names(&self) -> impl Iterator<Item = &str> {
+        self.named.iter().map(|(name, _)| &**name)
+    }
+
+    /// Whether there is no policy.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.named.is_empty() && self.rules.is_empty()
+    }
+
+    /// Makes of each policy what a layer needs of it; `layer` is for the calls without one.
+    pub(crate) fn table<T>(
+        &self,
+        layer: T,
+        make: impl Fn(&Policy) -> Result<T, Problem>,
+    ) -> Result<Table<T>, InvalidPolicy> {
+        let named = self.named.iter().map(|(name, policy)| {
+            let made = make(policy);
+            let made =
+                made.map_err(|problem| InvalidPolicy::of(&format!("tool `{name}`"), problem));
+            Ok((name.clone(), made?))
+        });
+        let rules = (1..).zip(&self.rules).map(|(number, (rule, policy))| {
+            let made = make(policy);
+            let made =
+                made.map_err(|problem| InvalidPolicy::of(&format!("rule {number}"), problem));
+            Ok((rule.clone(), made?))
+        });
+        Ok(Table::new(
+            named.collect::<Result<_, InvalidPolicy>>()?,
+            rules.collect::<Result<_, InvalidPolicy>>()?,
+            layer,
+        ))
+    }
+}
+
+impl Rule {
+    #[inline]
+    pub(super) fn fits(&self, call: &dyn ToolCall) -> bool {
+        (self.0)(call)
+    }
+}
+
+impl fmt::Debug for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Rule(..)")
+    }
+}

@@ -1,0 +1,135 @@
+use super::Problem;
+use crate::backoff::{Backoff, Waits};
+use std::time::Duration;
+
+/// Settings for one tool, or for several. A setting that is left out is that of the layer.
+///
+/// See the [module page](super) for an example.
+#[derive(Clone, Debug, Default)]
+#[must_use = "a policy does nothing until a layer gets it"]
+pub struct Policy {
+    pub(crate) attempt_timeout: Option<Duration>,
+    pub(crate) ceiling: Option<Duration>,
+    // The inner `None` says that there is none.
+    pub(crate) deadline: Option<Option<Duration>>,
+    pub(crate) retry_window: Option<Option<Duration>>,
+    pub(crate) max_attempts: Option<u32>,
+    pub(crate) waits: Option<Waits>,
+    pub(crate) repeat_ok: Option<bool>,
+    pub(crate) budget: Option<Budget>,
+}
+
+/// How the repeats of a tool are paid for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Budget {
+    OfCalls { share: f32, per_second: u32 },
+    None,
+}
+
+impl Policy {
+    /// Creates a policy that changes nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The longest that an attempt may go on without an answer or a report of progress.
+    pub fn attempt_timeout(mut self, limit: Duration) -> Self {
+        self.attempt_timeout = Some(limit);
+        self
+    }
+
+    /// The longest that an attempt may go on with reports of progress.
+    pub fn ceiling(mut self, limit: Duration) -> Self {
+        self.ceiling = Some(limit);
+        self
+    }
+
+    /// The longest that the whole call may go on without an answer or a report of progress. See
+    /// [`RetryBuilder::deadline`](crate::retry::RetryBuilder::deadline).
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.deadline = Some(Some(limit));
+        self
+    }
+
+    /// No deadline, even if the layer has one.
+    pub fn no_deadline(mut self) -> Self {
+        self.deadline = Some(None);
+        self
+    }
+
+    /// The time after the call's begin in which it may wait and be made again. See
+    /// [`RetryBuilder::retry_window`](crate::retry::RetryBuilder::retry_window).
+    pub fn retry_window(mut self, window: Duration) -> Self {
+        self.retry_window = Some(Some(window));
+        self
+    }
+
+    /// How many attempts are made in all, the first included; 1 for no repeat.
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
+        self.max_attempts = Some(attempts);
+        self
+    }
+
+    /// The ceilings of the waits between attempts.
+    pub fn backoff(mut self, backoff: Backoff) -> Self {
+        self.waits = Some(Waits::Ceilings(backoff));
+        self
+    }
+
+    /// The waits themselves. See [`RetryBuilder::waits`](crate::retry::RetryBuilder::waits).
+    pub fn waits<I>(mut self, make: impl Fn() -> I + Send + Sync + 'static) -> Self
+    where
+        I: Iterator<Item = Duration> + Send + 'static,
+    {
+        self.waits = Some(Waits::own(make));
+        self
+    }
+
+    /// Says whether the tool may run twice, whatever its hints and the layer's
+    /// [`repeat_ok`](crate::retry::RetryBuilder::repeat_ok) say.
+    pub fn repeat_ok(mut self, may_run_twice: bool) -> Self {
+        self.repeat_ok = Some(may_run_twice);
+        self
+    }
+
+    /// A retry budget of its own, apart from that of the layer. See
+    /// [`RetryBuilder::budget`](crate::retry::RetryBuilder::budget).
+    ///
+    /// If the policy is for several tools, they share it.
+    pub fn budget(mut self, share: f32, per_second: u32) -> Self {
+        self.budget = Some(Budget::OfCalls { share, per_second });
+        self
+    }
+
+    /// No retry budget: every call is repeated up to its last attempt.
+    pub fn no_budget(mut self) -> Self {
+        self.budget = Some(Budget::None);
+        self
+    }
+
+    /// Refuses settings that cannot work, whatever the others are.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let is_zero = |limit: Option<Duration>| limit.is_some_and(|limit| limit.is_zero());
+        if is_zero(self.attempt_timeout) {
+            return Err(Problem::ZeroAttemptTimeout);
+        }
+        if is_zero(self.ceiling) {
+            return Err(Problem::ZeroCeiling);
+        }
+        if is_zero(self.deadline.flatten()) {
+            return Err(Problem::ZeroDeadline);
+        }
+        if is_zero(self.retry_window.flatten()) {
+            return Err(Problem::ZeroRetryWindow);
+        }
+        if self.max_attempts == Some(0) {
+            return Err(Problem::NoAttempts);
+        }
+        match self.budget {
+            Some(Budget::OfCalls { share, .. }) if !(0.0..=1.0).contains(&share) => {
+                Err(Problem::BudgetShare(share))
+            }
+            _ => Ok(()),
+        }
+    }
+}

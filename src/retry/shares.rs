@@ -1,0 +1,81 @@
+use super::budget::REPEAT;
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+/// How many tools have a share of their own. The names come from callers, so that there may be any
+/// number; all further ones have one share together.
+const TOOLS: usize = 256;
+
+/// The tools beyond that number.
+const OTHERS: u64 = u64::MAX;
+
+/// Each tool's own part of a budget: half of a full one at first, and then what its own successes
+/// pay. Time pays nothing into it, so that in an outage of all tools their number does not matter.
+pub(super) struct Shares {
+    // By a hash of the name. Only of tools whose share is not full.
+    left: Mutex<HashMap<u64, i64>>,
+    any_is_spent: AtomicBool,
+    first: i64,
+    full: i64,
+}
+
+impl Shares {
+    pub(super) fn new(first: i64, full: i64) -> Self {
+        Self {
+            left: Mutex::default(),
+            any_is_spent: AtomicBool::new(false),
+            first,
+            full,
+        }
+    }
+
+    /// Whether a success of a tool may have to be paid in.
+    #[inline]
+    pub(super) fn any_is_spent(&self) -> bool {
+        self.any_is_spent.load(Relaxed)
+    }
+
+    pub(super) fn pay_in(&self, tool: u64, amount: i64) {
+        let mut all = self.lock();
+        let tool = place(&all, tool);
+        let Some(left) = all.get_mut(&tool) else {
+            return;
+        };
+        *left = left.saturating_add(amount).min(self.full);
+        // One that is not there has its first share: a full one, unless time pays nothing at all.
+        if *left == self.full && self.first == self.full {
+            all.remove(&tool);
+            self.any_is_spent.store(!all.is_empty(), Relaxed);
+        }
+    }
+
+    /// Takes one repeat, if the tool's share has it.
+    pub(super) fn withdraw(&self, tool: u64) -> bool {
+        let mut all = self.lock();
+        self.any_is_spent.store(true, Relaxed);
+        let tool = place(&all, tool);
+        let left = all.entry(tool).or_insert(self.first);
+        let has_it = *left >= REPEAT;
+        if has_it {
+            *left -= REPEAT;
+        }
+        has_it
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, i64>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn place(all: &HashMap<u64, i64>, tool: u64) -> u64 {
+    if all.len() >= TOOLS && !all.contains_key(&tool) {
+        OTHERS
+    } else {
+        tool
+    }
+}

@@ -1,0 +1,42 @@
+use super::TimeoutLayer;
+use crate::policy::{InvalidPolicy, Policies, Policy};
+use std::time::Duration;
+
+/// Settings of a [`TimeoutLayer`] that are not the [defaults](super#defaults).
+#[derive(Debug)]
+#[must_use = "settings do nothing until they are built"]
+pub struct TimeoutBuilder {
+    settings: Policy,
+    policies: Policies,
+}
+
+impl TimeoutBuilder {
+    pub(super) fn new(limit: Duration) -> Self {
+        Self {
+            settings: Policy::new().attempt_timeout(limit),
+            policies: Policies::new(),
+        }
+    }
+
+    /// The longest that an attempt may go on with reports of progress.
+    pub fn ceiling(mut self, ceiling: Duration) -> Self {
+        self.settings = self.settings.ceiling(ceiling);
+        self
+    }
+
+    /// Other limits and ceilings for some tools. The rest of a policy is for
+    /// [`retry`](crate::retry): give it the same.
+    pub fn policies(mut self, policies: Policies) -> Self {
+        self.policies = policies;
+        self
+    }
+
+    /// Builds the layer.
+    ///
+    /// # Errors
+    ///
+    /// When a setting cannot work; the error says which and why.
+    pub fn build(self) -> Result<TimeoutLayer, InvalidPolicy> {
+        TimeoutLayer::with_policies(&self.settings, None, &self.policies)
+    }
+}

@@ -1,0 +1,52 @@
+use super::{Timeout, TimeoutBuilder};
+use crate::policy::{InvalidPolicy, Limits, Policies, Policy, Table};
+use std::{sync::Arc, time::Duration};
+use tower::Layer;
+
+/// Wraps services in [`Timeout`].
+///
+/// See the [module page](super) for the rules, the defaults and an example.
+#[derive(Clone, Debug)]
+pub struct TimeoutLayer {
+    table: Arc<Table<Limits>>,
+}
+
+impl TimeoutLayer {
+    /// Limits each attempt to this time without an answer or progress.
+    ///
+    /// # Errors
+    ///
+    /// When the limit is zero.
+    pub fn new(limit: Duration) -> Result<Self, InvalidPolicy> {
+        TimeoutBuilder::new(limit).build()
+    }
+
+    /// Limits each attempt, with other settings than the defaults.
+    pub fn builder(limit: Duration) -> TimeoutBuilder {
+        TimeoutBuilder::new(limit)
+    }
+
+    /// With the limits that each policy has in a layer of these settings.
+    pub(crate) fn with_policies(
+        layer: &Policy,
+        default_attempt: Option<Duration>,
+        policies: &Policies,
+    ) -> Result<Self, InvalidPolicy> {
+        let limits = Limits::new(layer, &Policy::new(), default_attempt)?;
+        let table = policies.table(limits, |policy| Limits::new(policy, layer, default_attempt))?;
+        Ok(Self {
+            table: Arc::new(table),
+        })
+    }
+}
+
+impl<S> Layer<S> for TimeoutLayer {
+    type Service = Timeout<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Timeout {
+            inner,
+            table: Arc::clone(&self.table),
+        }
+    }
+}
