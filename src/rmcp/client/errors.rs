@@ -1,5 +1,6 @@
 //! What rmcp reports, and what it means.
 
+use super::wire::Unreadable;
 use crate::{
     classify::ClassifyLayer,
     failure::{Class, Failure, RpcError},
@@ -35,12 +36,11 @@ pub fn classify_call(error: &ServiceError) -> Failure {
         ServiceError::McpError(data) if data.code.0 == -32603 && data.message == REINITIALIZED => {
             lost()
         }
+        ServiceError::McpError(data) if Unreadable::in_error(data).is_some() => unreadable(),
         ServiceError::McpError(data) => of_rpc(data),
         ServiceError::TransportSend(sent) => of_transport(&*sent.error),
         ServiceError::TransportClosed => lost(),
-        ServiceError::UnexpectedResponse => {
-            Failure::invalid_output("the server's answer is of another kind than the request")
-        }
+        ServiceError::UnexpectedResponse => unreadable(),
         ServiceError::Timeout { .. } => Failure::timeout(""),
         ServiceError::Cancelled { .. } => Failure::cancelled(""),
         _ => Failure::new(Class::Crash, ""),
@@ -54,6 +54,9 @@ pub fn classify_start(error: &ClientInitializeError) -> Failure {
     match error {
         E::TransportError { error: sent, .. } if sent.error.is::<io::Error>() => closed(),
         E::TransportError { error: sent, .. } => of_transport(&*sent.error),
+        E::JsonRpcError(data) if Unreadable::in_error(data).is_some() => {
+            Failure::invalid_output("the tool server's answer to the handshake cannot be read")
+        }
         E::JsonRpcError(data) => of_rpc(data),
         E::LegacyFallbackFailed { fallback, .. } => classify_start(fallback),
         E::ConnectionClosed(_) => closed(),
@@ -66,9 +69,10 @@ pub fn classify_start(error: &ClientInitializeError) -> Failure {
 pub(super) fn of_call(error: ServiceError) -> Failure {
     let failure = classify_call(&error);
     match error {
-        ServiceError::TransportSend(sent) => failure.because(sent.error),
+        ServiceError::TransportSend(sent) => failure.because(cause(sent.error)),
         // It is in the failure as it is.
         ServiceError::McpError(_) if failure.rpc_error().is_some() => failure,
+        ServiceError::McpError(data) => with_unreadable(failure, &data),
         error => failure.because(error),
     }
 }
@@ -76,8 +80,10 @@ pub(super) fn of_call(error: ServiceError) -> Failure {
 pub(super) fn of_start(error: ClientInitializeError) -> Failure {
     let failure = classify_start(&error);
     match error {
-        ClientInitializeError::TransportError { error: sent, .. } => failure.because(sent.error),
-        ClientInitializeError::JsonRpcError(_) => failure,
+        ClientInitializeError::TransportError { error: sent, .. } => {
+            failure.because(cause(sent.error))
+        }
+        ClientInitializeError::JsonRpcError(data) => with_unreadable(failure, &data),
         error => failure.because(error),
     }
 }
@@ -90,6 +96,21 @@ fn lost() -> Failure {
     Failure::connection("the connection to the tool server was lost")
 }
 
+/// An answer came, so the call ran, whatever the answer was to say.
+fn unreadable() -> Failure {
+    Failure::invalid_output(
+        "the tool server has run the call, but its answer cannot be read; verify before repeating",
+    )
+}
+
+/// Adds why the answer cannot be read, if it cannot.
+fn with_unreadable(failure: Failure, data: &ErrorData) -> Failure {
+    match Unreadable::in_error(data) {
+        Some(unreadable) => failure.because(unreadable),
+        None => failure,
+    }
+}
+
 fn of_rpc(data: &ErrorData) -> Failure {
     let error = RpcError::new(data.code.0, data.message.clone(), data.data.clone());
     ClassifyLayer::new().name(error)
@@ -99,6 +120,13 @@ fn of_rpc(data: &ErrorData) -> Failure {
 #[cfg(feature = "rmcp-client-http")]
 fn of_transport(error: &(dyn Error + 'static)) -> Failure {
     super::http::classify(error).unwrap_or_else(lost)
+}
+
+/// Without what hides the cause.
+fn cause(error: Box<dyn Error + Send + Sync>) -> Box<dyn Error + Send + Sync> {
+    #[cfg(feature = "rmcp-client-http")]
+    let error = super::http::cause(error);
+    error
 }
 
 #[cfg(not(feature = "rmcp-client-http"))]

@@ -1,6 +1,6 @@
 use crate::{
     classify::{ClassifyLayer, retry_after},
-    failure::{Class, Code, Delivery, Failure, RpcError},
+    failure::{Chain, Class, Code, Delivery, Failure, RpcError},
 };
 use ::http::StatusCode;
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
@@ -17,12 +17,6 @@ pub enum HttpError {
     /// The server answered with a status that is no success.
     #[error("http status {}", .0.status)]
     Status(Box<HttpRefusal>),
-    /// The answer is no JSON, or no message of MCP.
-    #[error("the http answer is no mcp message")]
-    Message(#[source] serde_json::Error),
-    /// The answer is none to what was asked.
-    #[error("the http answer is none to the request: {0}")]
-    Answer(&'static str),
 }
 
 /// An answer with a status that is no success.
@@ -64,9 +58,6 @@ impl HttpError {
         match self {
             Self::Request(error) => of_request(error),
             Self::Status(refusal) => refusal.failure(),
-            Self::Message(_) | Self::Answer(_) => {
-                Failure::connection("the tool server's answer was lost")
-            }
         }
     }
 }
@@ -76,6 +67,12 @@ pub(super) fn of_request(error: &reqwest::Error) -> Failure {
         return Failure::disabled("the http request cannot be made")
             .with_delivery(Delivery::NotSent);
     }
+    if needs_tls(error) {
+        return Failure::disabled(
+            "the url needs TLS, which this build lacks: enable the feature `rmcp-client-https`",
+        )
+        .with_delivery(Delivery::NotSent);
+    }
     if error.is_connect() {
         return Failure::connection("the tool server cannot be reached")
             .with_delivery(Delivery::NotSent);
@@ -84,6 +81,15 @@ pub(super) fn of_request(error: &reqwest::Error) -> Failure {
         return Failure::timeout("");
     }
     Failure::connection("the connection to the tool server was lost")
+}
+
+/// Whether the connector knows no `https`, as it says itself; there is no type for that.
+fn needs_tls(error: &reqwest::Error) -> bool {
+    const KNOWS_NO_OTHER: &str = "invalid URL, scheme is not http";
+    error.is_connect()
+        && Chain(error)
+            .errors()
+            .any(|cause| cause.to_string() == KNOWS_NO_OTHER)
 }
 
 impl HttpRefusal {

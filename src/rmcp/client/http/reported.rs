@@ -13,6 +13,27 @@ pub(in crate::rmcp::client) fn classify(error: &(dyn Error + 'static)) -> Option
     Some(name(error, of_request))
 }
 
+/// The error of the HTTP client, without what rmcp wraps around it, which shows no source.
+pub(in crate::rmcp::client) fn cause(
+    error: Box<dyn Error + Send + Sync>,
+) -> Box<dyn Error + Send + Sync> {
+    let error = match error.downcast::<StreamableHttpError<HttpError>>() {
+        Ok(error) => match *error {
+            StreamableHttpError::Client(error) => return error.into(),
+            error => return error.into(),
+        },
+        Err(error) => error,
+    };
+    match error.downcast::<StreamableHttpError<reqwest::Error>>() {
+        Ok(error) => match *error {
+            // The URL may hold a token.
+            StreamableHttpError::Client(error) => error.without_url().into(),
+            error => error.into(),
+        },
+        Err(error) => error,
+    }
+}
+
 fn name<E: Error + Send + Sync + 'static>(
     error: &StreamableHttpError<E>,
     of_client: impl Fn(&E) -> Failure,
