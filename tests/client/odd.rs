@@ -231,7 +231,8 @@ async fn an_odd_answer_ends_its_call_at_once_and_the_connection_is_kept() {
 async fn skipped(text: &str) -> Value {
     let ledger = Ledger::new();
     let log = Log::default();
-    let limits = resilience(&log, retry().max_attempts(1)).attempt_timeout(60 * SECOND);
+    let retry = retry().max_attempts(1).deadline(100 * SECOND);
+    let limits = resilience(&log, retry).attempt_timeout(60 * SECOND);
     let client = Client::builder(ledger.stdio(&[]).call_timeout(SECOND))
         .resilience(limits.build().unwrap())
         .reconnect(reconnect().build().unwrap());

@@ -57,8 +57,7 @@ async fn the_standing_stream_is_opened_again_after_an_outage_of_the_server() {
     let server = Scripted::start(move |seen, before| match (seen.verb.as_str(), before) {
         ("POST", _) if seen.method() == "initialize" => Some(session(&seen.message["id"])),
         ("GET", 0) => Some(events(Body::from(": here\n\n"))),
-        ("GET", 1) => Some(status(503)),
-        ("GET", 2) => Some(status(404)),
+        ("GET", 1) => Some(status(404)),
         ("GET", 3) => Some(events(Body::from(format!("data: {changed}\n\n")))),
         ("GET", _) => Some(status(503)),
         _ => None,

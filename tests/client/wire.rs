@@ -414,3 +414,51 @@ async fn what_is_no_call_goes_past_the_stack() {
     let connection = client.connection().unwrap();
     assert!(connection.peer().peer_info().is_some());
 }
+
+#[tokio::test]
+async fn the_cause_of_a_dial_that_fails_is_in_the_chain_once() {
+    // Bound and closed: nothing listens there.
+    let address = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let failure = Client::connect(Http::new(format!("http://{address}/mcp")));
+    let chain = within("a failure", failure)
+        .await
+        .unwrap_err()
+        .chain()
+        .to_string();
+    assert_eq!(
+        chain.to_lowercase().matches("connection refused").count(),
+        1,
+        "{chain}"
+    );
+}
+
+#[tokio::test]
+async fn the_cause_of_a_call_that_was_cut_off_is_in_the_line() {
+    let log = Log::default();
+    let server = Scripted::start(|seen, _| (seen.method() == "tools/call").then(cut_off)).await;
+    let client = connect(Http::new(&*server.url), &log).await;
+    assert_eq!(call(&client, "book").await["isError"], true);
+    let line = log.line();
+    assert_eq!(line["class"], "connection", "{line}");
+    let said = line["error"].as_str().unwrap();
+    assert!(!said.contains("Client error"), "{said}");
+    assert!(said.matches(": ").count() >= 2, "{said}");
+}
+
+#[cfg(not(feature = "rmcp-client-https"))]
+#[tokio::test]
+async fn a_url_that_needs_tls_names_the_feature_that_brings_it() {
+    let server = Scripted::start(|_, _| None).await;
+    let url = server.url.replace("http://", "https://");
+    let client = Client::builder(Http::new(url))
+        .reconnect(reconnect().retry_first_dial().build().unwrap())
+        .connect();
+    // For good, though the first dial may be tried again.
+    let failure = within("a failure", client).await.unwrap_err();
+    assert_eq!(failure.class(), Class::Disabled, "{}", failure.chain());
+    let chain = failure.chain().to_string();
+    assert!(chain.contains("`rmcp-client-https`"), "{chain}");
+}

@@ -36,11 +36,13 @@ pub fn classify_call(error: &ServiceError) -> Failure {
         ServiceError::McpError(data) if data.code.0 == -32603 && data.message == REINITIALIZED => {
             lost()
         }
-        ServiceError::McpError(data) if Unreadable::in_error(data).is_some() => unreadable(),
+        ServiceError::McpError(data) if Unreadable::in_error(data).is_some() => {
+            Unreadable::failure()
+        }
         ServiceError::McpError(data) => of_rpc(data),
         ServiceError::TransportSend(sent) => of_transport(&*sent.error),
         ServiceError::TransportClosed => lost(),
-        ServiceError::UnexpectedResponse => unreadable(),
+        ServiceError::UnexpectedResponse => Unreadable::failure(),
         ServiceError::Timeout { .. } => Failure::timeout(""),
         ServiceError::Cancelled { .. } => Failure::cancelled(""),
         _ => Failure::new(Class::Crash, ""),
@@ -55,7 +57,7 @@ pub fn classify_start(error: &ClientInitializeError) -> Failure {
         E::TransportError { error: sent, .. } if sent.error.is::<io::Error>() => closed(),
         E::TransportError { error: sent, .. } => of_transport(&*sent.error),
         E::JsonRpcError(data) if Unreadable::in_error(data).is_some() => {
-            Failure::invalid_output("the tool server's answer to the handshake cannot be read")
+            Failure::connection("the tool server's answer to the handshake cannot be read")
         }
         E::JsonRpcError(data) => of_rpc(data),
         E::LegacyFallbackFailed { fallback, .. } => classify_start(fallback),
@@ -94,13 +96,6 @@ fn closed() -> Failure {
 
 fn lost() -> Failure {
     Failure::connection("the connection to the tool server was lost")
-}
-
-/// An answer came, so the call ran, whatever the answer was to say.
-fn unreadable() -> Failure {
-    Failure::invalid_output(
-        "the tool server has run the call, but its answer cannot be read; verify before repeating",
-    )
 }
 
 /// Adds why the answer cannot be read, if it cannot.

@@ -22,13 +22,14 @@ const PROMPT: Duration = Duration::from_secs(1);
 const TEXT: usize = 256;
 
 /// The messages of a body that answers a request: the answer is the last of them, and there is one. A
-/// whole body without an answer is one that says so.
+/// whole body without an answer is one that says so. The type of the body only explains why.
 ///
 /// # Errors
 ///
 /// When the body breaks off.
 pub(super) async fn messages(
     response: Response,
+    is_json: bool,
     asked: &Asked,
     unread: &Unread,
 ) -> Result<Vec<ServerJsonRpcMessage>, HttpError> {
@@ -46,6 +47,9 @@ pub(super) async fn messages(
             Found::Answer { .. } => {}
             Found::Foreign(_) => why = why.or(Some("it is the answer to another request")),
             Found::Unreadable(unreadable, _) if answer.is_some() => unread.tell(unreadable),
+            Found::Unreadable(..) if !is_json => {
+                why = why.or(Some("it is neither json nor events"));
+            }
             Found::Unreadable(unreadable, _) => answer = Some(unreadable.answer(asked)),
         }
     }

@@ -157,7 +157,8 @@ impl StreamableHttpClient for Backend {
             return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
         // Of whatever type it says it is: an answer with the id of the request is one.
-        let mut messages = answer::messages(response, &asked, &self.unread).await?;
+        let is_json = has_type(&response, JSON);
+        let mut messages = answer::messages(response, is_json, &asked, &self.unread).await?;
         Ok(match (messages.pop(), messages.is_empty()) {
             (Some(answer), true) => StreamableHttpPostResponse::Json(answer, session),
             (answer, _) => {

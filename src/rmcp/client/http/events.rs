@@ -203,10 +203,11 @@ impl Answer {
                 self.found.push_back(event(&message));
             }
             Found::Answer { .. } => {}
-            Found::Foreign(message) => {
-                let unreadable = Unreadable::new("it is the answer to another request", data);
-                self.in_its_place = Some(unreadable);
-                self.found.push_back(event(&message));
+            // rmcp closes the stream at the first answer, also at that of another request.
+            Found::Foreign(_) => {
+                let foreign = Unreadable::new("it is the answer to another request", data);
+                self.unread.tell(foreign.clone());
+                self.in_its_place = Some(foreign);
             }
             Found::Unreadable(unreadable, looks_like_one) => {
                 self.unread.tell(unreadable.clone());

@@ -1,5 +1,8 @@
 use super::{HttpError, HttpRefusal, error::of_request};
-use crate::failure::{Delivery, Failure};
+use crate::{
+    failure::{Delivery, Failure},
+    rmcp::client::wire::Unreadable,
+};
 use ::http::StatusCode;
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::error::Error;
@@ -50,8 +53,9 @@ fn name<E: Error + Send + Sync + 'static>(
             Some(known) => status(known, None),
             None => lost_answer(),
         },
+        // Whole, or longer than is read: it came.
         E::UnexpectedContentType(_) | E::Deserialize(_) | E::ResponseBodyTooLarge { .. } => {
-            lost_answer()
+            Unreadable::failure()
         }
         E::ReservedHeaderConflict(_) => {
             Failure::disabled("a header of yours is one that the transport sets")

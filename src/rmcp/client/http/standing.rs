@@ -5,6 +5,7 @@ use super::{
     events::{Events, LONGEST_PAUSE, Opened},
     parser::Parsed,
 };
+use crate::failure::Failure;
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
 use futures_util::{StreamExt, stream};
 use sse_stream::{Error as SseError, Sse};
@@ -103,7 +104,7 @@ impl Standing {
                 }
             }
             Err(error) => {
-                let failure = crate::Failure::connection("the standing stream is not open");
+                let failure = Failure::connection("the standing stream is not open");
                 let failure = failure.because(error);
                 tracing::debug!(error = %failure.chain(), "tries again after a pause");
             }

@@ -43,8 +43,10 @@ pub(in crate::rmcp::client) fn read(bytes: &[u8], pending: &mut impl Pending) ->
         match pieces.next() {
             None => return found,
             Some(Ok(piece)) => {
-                // Texts of several messages are never whole.
-                let is_alone = begin == 0 && pieces.byte_offset() == text.len();
+                // rmcp reads neither several messages in a text nor a byte order mark.
+                let is_alone = begin == 0
+                    && pieces.byte_offset() == text.len()
+                    && text.len() == bytes.trim_ascii().len();
                 let piece_text = &text[begin..pieces.byte_offset()];
                 of_piece(piece, piece_text, is_alone, pending, &mut found);
             }

@@ -4,6 +4,7 @@ use super::{
     lines::{Line, Lines},
     read::{Found, read},
 };
+use crate::failure::Failure;
 use ::rmcp::{
     RoleClient,
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
@@ -99,7 +100,7 @@ where
                 Ok(Some(line)) => self.take(line),
                 Ok(None) => return None,
                 Err(error) => {
-                    let failure = crate::Failure::connection("cannot read from the tool server");
+                    let failure = Failure::connection("cannot read from the tool server");
                     let failure = failure.because(error);
                     tracing::warn!(error = %failure.chain(), "the connection is lost");
                     return None;

@@ -1,5 +1,5 @@
 use super::asked::Asked;
-use crate::failure::escaped;
+use crate::failure::{Failure, escaped};
 use ::rmcp::{
     ErrorData,
     model::{ErrorCode, ServerJsonRpcMessage},
@@ -40,6 +40,13 @@ impl Unreadable {
             length,
             beginning: escaped(beginning, BEGINNING, &[]),
         }
+    }
+
+    /// What it means for its call: an answer came, so the call ran, whatever the answer was to say.
+    pub(in crate::rmcp::client) fn failure() -> Failure {
+        Failure::invalid_output(
+            "the tool server has run the call, but its answer cannot be read; verify before repeating",
+        )
     }
 
     /// The error that takes this through rmcp's service to the call that waits.
