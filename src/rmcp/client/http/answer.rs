@@ -46,11 +46,11 @@ pub(super) async fn messages(
             Found::Answer { message, .. } if answer.is_none() => answer = Some(message),
             Found::Answer { .. } => {}
             Found::Foreign(_) => why = why.or(Some("it is the answer to another request")),
-            Found::Unreadable(unreadable, _) if answer.is_some() => unread.tell(unreadable),
+            Found::Unreadable(unreadable) if answer.is_some() => unread.tell(unreadable),
             Found::Unreadable(..) if !is_json => {
                 why = why.or(Some("it is neither json nor events"));
             }
-            Found::Unreadable(unreadable, _) => answer = Some(unreadable.answer(asked)),
+            Found::Unreadable(unreadable) => answer = Some(unreadable.answer(asked)),
         }
     }
     messages.push(answer.unwrap_or_else(|| {

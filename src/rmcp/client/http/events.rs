@@ -209,9 +209,9 @@ impl Answer {
                 self.unread.tell(foreign.clone());
                 self.in_its_place = Some(foreign);
             }
-            Found::Unreadable(unreadable, looks_like_one) => {
+            Found::Unreadable(unreadable) => {
                 self.unread.tell(unreadable.clone());
-                if looks_like_one {
+                if unreadable.looks_like_json() {
                     self.in_its_place = Some(unreadable);
                 }
             }

@@ -1,4 +1,4 @@
-use super::{LONGEST, Long};
+use super::{LONGEST, long::Long};
 use std::{io, mem};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 

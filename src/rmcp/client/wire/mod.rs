@@ -47,7 +47,7 @@
 //!
 //! A request is alone with its answer. A result or an error without an id is its answer. A body that is
 //! complete and has no answer in it is unreadable. An event that is no answer is skipped; if the stream then
-//! ends in order and without an answer, and some event looked like a message, that event is unreadable. A
+//! ends in order and without an answer, and some event looked like JSON, that event is unreadable. A
 //! body or a stream that breaks off is lost instead.
 
 mod answer;
@@ -64,14 +64,13 @@ mod stdio;
 mod unread;
 mod unreadable;
 
+#[cfg(feature = "rmcp-client-http")]
 pub(super) use self::{
     asked::Asked,
     long::Long,
     read::{Found, read},
-    stdio::Stdio,
-    unread::Unread,
-    unreadable::Unreadable,
 };
+pub(super) use self::{stdio::Stdio, unread::Unread, unreadable::Unreadable};
 
 /// The longest line, body or event that is read: as rmcp does it.
 pub(super) const LONGEST: usize = 16 * 1024 * 1024;

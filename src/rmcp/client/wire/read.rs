@@ -21,8 +21,8 @@ pub(in crate::rmcp::client) enum Found {
     },
     /// An answer to a request that does not wait.
     Foreign(ServerJsonRpcMessage),
-    /// No message; whether it looks like one.
-    Unreadable(Unreadable, bool),
+    /// No message, or none of a request that waits.
+    Unreadable(Unreadable),
 }
 
 /// Reads a whole line, body or event.
@@ -35,7 +35,7 @@ pub(in crate::rmcp::client) fn read(bytes: &[u8], pending: &mut impl Pending) ->
     }
     if !text.starts_with(['{', '[']) {
         let unreadable = Unreadable::new("it is no json-rpc message", text);
-        return vec![Found::Unreadable(unreadable, false)];
+        return vec![Found::Unreadable(unreadable)];
     }
     let mut pieces = serde_json::Deserializer::from_str(text).into_iter::<Piece>();
     loop {
@@ -70,7 +70,7 @@ pub(super) fn broken(reason: &str, beginning: &str, length: usize, asked: Option
             message: unreadable.answer(asked),
             is_whole: false,
         },
-        None => Found::Unreadable(unreadable, beginning.starts_with(['{', '['])),
+        None => Found::Unreadable(unreadable),
     }
 }
 
@@ -99,21 +99,20 @@ fn of_piece(
         }
         Piece::Scalar => {
             let unreadable = Unreadable::new("it is no json-rpc message", text);
-            found.push(Found::Unreadable(unreadable, false));
+            found.push(Found::Unreadable(unreadable));
         }
     }
 }
 
 fn of_object(members: Members, text: &str, pending: &mut impl Pending) -> Found {
-    let is_message = members.is_message();
-    let unreadable = |reason: &str| Found::Unreadable(Unreadable::new(reason, text), is_message);
+    let unreadable = |reason: &str| Found::Unreadable(Unreadable::new(reason, text));
     if members.has("method") {
         return match serde_json::from_value(members.into_value()) {
             Ok(message) => Found::Message(message),
             Err(error) => unreadable(&format!("it is no message of mcp: {error}")),
         };
     }
-    if !is_message {
+    if !members.is_message() {
         return unreadable("it is no json-rpc message");
     }
     let asked = if members.has("id") {

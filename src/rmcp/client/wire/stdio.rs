@@ -71,7 +71,7 @@ where
             Found::Message(message) | Found::Foreign(message) | Found::Answer { message, .. } => {
                 self.found.push_back(message);
             }
-            Found::Unreadable(unreadable, _) => self.unread.tell(unreadable),
+            Found::Unreadable(unreadable) => self.unread.tell(unreadable),
         }
     }
 }

@@ -42,6 +42,12 @@ impl Unreadable {
         }
     }
 
+    /// Whether it may have been meant as a message.
+    #[cfg(feature = "rmcp-client-http")]
+    pub(in crate::rmcp::client) fn looks_like_json(&self) -> bool {
+        self.beginning.starts_with(['{', '['])
+    }
+
     /// What it means for its call: an answer came, so the call ran, whatever the answer was to say.
     pub(in crate::rmcp::client) fn failure() -> Failure {
         Failure::invalid_output(
