@@ -119,10 +119,15 @@ impl Head {
 
     /// Ends the head of a response that is whole.
     pub(crate) fn body(self, content_type: &str, body: &str) -> Vec<u8> {
+        self.body_of(content_type, body.as_bytes())
+    }
+
+    /// The same with any bytes.
+    pub(crate) fn body_of(self, content_type: &str, body: &[u8]) -> Vec<u8> {
         let length = body.len().to_string();
         let head = self.header("Content-Type", content_type);
         let Self(head) = head.header("Content-Length", &length);
-        format!("{head}\r\n{body}").into_bytes()
+        [head.as_bytes(), b"\r\n", body].concat()
     }
 
     /// Ends the head of a response that is a stream of events.
@@ -136,7 +141,12 @@ impl Head {
 
 /// A part of a stream.
 pub(crate) fn chunk(text: &str) -> Vec<u8> {
-    format!("{:x}\r\n{text}\r\n", text.len()).into_bytes()
+    chunk_of(text.as_bytes())
+}
+
+/// The same of any bytes.
+pub(crate) fn chunk_of(bytes: &[u8]) -> Vec<u8> {
+    [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()
 }
 
 /// The end of a stream.

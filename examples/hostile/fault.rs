@@ -44,6 +44,9 @@ pub(crate) enum Fault {
     },
     Noise,
     WrongResult,
+    Raw {
+        text: String,
+    },
     // From here on they are of HTTP only.
     NotFound {
         #[serde(default)]

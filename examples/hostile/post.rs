@@ -1,5 +1,5 @@
 use super::{
-    connection::{Connection, Head, LAST_CHUNK, chunk},
+    connection::{Connection, Head, LAST_CHUNK, chunk, chunk_of},
     end,
     reply::{HttpReply, Reply, Response},
 };
@@ -36,6 +36,17 @@ impl Post<'_> {
                 let streams = self.streams || messages.len() > 1;
                 (whole(self.head, streams, &messages), Continue(()))
             }
+            Reply::Raw(body) if self.streams => {
+                let body: Vec<u8> = body
+                    .split(|byte| *byte == b'\n')
+                    .fold(b"event: message\n".to_vec(), |event, line| {
+                        [&event, &b"data: "[..], line, b"\n"].concat()
+                    });
+                let event = chunk_of(&[&body, &b"\n"[..]].concat());
+                let parts = [self.head.stream(), event, LAST_CHUNK.into()];
+                (parts.concat(), Continue(()))
+            }
+            Reply::Raw(body) => (self.head.body_of("application/json", &body), Continue(())),
             Reply::Noisy(message) => {
                 let answer = chunk(&event(&message));
                 let parts = [self.head.stream(), chunk(NOISE), answer, LAST_CHUNK.into()];

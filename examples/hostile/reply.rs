@@ -8,6 +8,8 @@ pub(crate) enum Reply {
     Taken,
     /// One answer, or the same one several times.
     Messages(Vec<Value>),
+    /// Any bytes in place of the answer.
+    Raw(Vec<u8>),
     /// The answer, after what is no JSON.
     Noisy(Value),
     /// The answer, after a while.

@@ -48,6 +48,10 @@ async fn take(server: &Server, out: &Out, line: &[u8]) -> io::Result<()> {
                 write(out, &line_of(&message)).await?;
             }
         }
+        Reply::Raw(mut line) => {
+            line.push(b'\n');
+            write(out, &line).await?;
+        }
         Reply::Noisy(message) => {
             write(out, NOISE.as_bytes()).await?;
             write(out, &line_of(&message)).await?;

@@ -107,6 +107,7 @@ fn with_effect(fault: Fault, id: &Value, good: Value) -> Reply {
         Fault::Twice => Reply::Messages(vec![good.clone(), good]),
         Fault::Late { seconds } => Reply::Late(good, seconds),
         Fault::Noise => Reply::Noisy(good),
+        Fault::Raw { text } => Reply::Raw(raw(&text, id)),
         Fault::WrongResult => Reply::one(result(id, &json!("no result of a tool"))),
         Fault::NotFound { silent } | Fault::NotFoundAfter { silent } => {
             Response::session_not_found(silent).into()
@@ -123,6 +124,16 @@ fn with_effect(fault: Fault, id: &Value, good: Value) -> Reply {
         | Fault::ErrorNoId
         | Fault::ErrorNullId => Reply::one(good),
     }
+}
+
+/// The bytes of an answer that is no JSON, or none that anybody would write.
+fn raw(text: &str, id: &Value) -> Vec<u8> {
+    let text = text
+        .replace("$ID", &id.to_string())
+        .replace("$LONG", &"x".repeat(17 * 1024 * 1024))
+        .replace("$DEEP", &"[".repeat(500));
+    let parts = text.split("$BYTES").map(str::as_bytes);
+    parts.collect::<Vec<_>>().join(&[0xb0, 0xa1][..])
 }
 
 fn answer(id: &Value, text: &str, structured: &Value) -> Value {

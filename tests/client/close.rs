@@ -101,6 +101,53 @@ async fn what_a_polite_child_leaves_behind_is_ended_with_it() {
     gone(left).await;
 }
 
+/// A server whose shell has ended, and that ends by nothing but a kill.
+fn orphan(ledger: &Ledger) -> ChildProcess {
+    let script = format!(
+        "exec 3<&0; '{}' --ledger '{}' --linger 100 <&3 & exit",
+        program("hostile").display(),
+        ledger.path().display()
+    );
+    ChildProcess::new("sh").args(["-c", &script])
+}
+
+/// Waits until it is known that the leader has ended.
+async fn leader_ended(client: &Client) {
+    within("the end of the leader", async {
+        while client.connection().unwrap().process_id().is_some() {
+            sleep(10 * MS).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_whose_leader_has_ended_serves_on_and_ends_with_its_connection() {
+    let ledger = Ledger::new();
+    let client = connect(orphan(&ledger)).await;
+    leader_ended(&client).await;
+    let answer = client.call_tool(call("book", &json!({"kind": "none"}), 0));
+    within("an answer", answer).await.unwrap();
+    assert!(is_alive(ledger.pid()));
+    client.close().await;
+    gone(ledger.pid()).await;
+}
+
+#[test]
+fn a_server_whose_leader_has_ended_ends_with_the_runtime() {
+    let ledger = Ledger::new();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let client = runtime.block_on(async {
+        let client = connect(orphan(&ledger)).await;
+        leader_ended(&client).await;
+        client
+    });
+    drop(runtime);
+    drop(client);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(gone(ledger.pid()));
+}
+
 #[tokio::test]
 async fn closing_waits_for_the_calls_that_run() {
     let ledger = Ledger::new();

@@ -49,6 +49,7 @@ struct Case {
 const ALL: &[Wire] = &[Stdio, Events, Json];
 const HTTP: &[Wire] = &[Events, Json];
 const LOST: End = Flagged("connection", "unknown");
+const UNREADABLE: End = Flagged("invalid_output", "executed");
 const LATE: End = Flagged("timeout", "unknown");
 
 /// A fault, and what becomes of both tools.
@@ -87,11 +88,11 @@ fn cases() -> Vec<Case> {
         case(kind("hang_before"), ALL, Good(2), LATE, 0),
         case(kind("hang"), ALL, Good(2), LATE, 1),
         case(kind("no_id"), &[Stdio], Good(2), LATE, 1),
-        case(kind("no_id"), HTTP, Good(2), LOST, 1),
+        case(kind("no_id"), HTTP, Good(1), Good(1), 1),
         case(kind("null_id"), &[Stdio], Good(2), LATE, 1),
-        case(kind("null_id"), HTTP, Good(2), LOST, 1),
+        case(kind("null_id"), HTTP, Good(1), Good(1), 1),
         case(kind("foreign_id"), &[Stdio], Good(2), LATE, 1),
-        case(kind("foreign_id"), HTTP, Good(2), LOST, 1),
+        case(kind("foreign_id"), HTTP, UNREADABLE, UNREADABLE, 1),
         case(kind("error_no_id"), &[Stdio], Good(2), LATE, 0),
         case(kind("error_no_id"), HTTP, Rejected("protocol"), Rejected("protocol"), 0),
         case(kind("error_null_id"), &[Stdio], Good(2), LATE, 0),
@@ -100,7 +101,7 @@ fn cases() -> Vec<Case> {
         case(json!({"kind": "late", "seconds": 0.3}), ALL, Good(1), Good(1), 1),
         case(json!({"kind": "late", "seconds": 4}), ALL, Good(2), LATE, 1),
         case(kind("noise"), ALL, Good(1), Good(1), 1),
-        case(kind("wrong_result"), ALL, Flagged("invalid_output", "executed"), Flagged("invalid_output", "executed"), 1),
+        case(kind("wrong_result"), ALL, UNREADABLE, UNREADABLE, 1),
         case(kind("not_found"), HTTP, Good(2), Good(2), 1),
         case(json!({"kind": "not_found", "silent": true}), HTTP, Good(2), Flagged("session_lost", "unknown"), 0),
         case(json!({"kind": "not_found_after", "silent": true}), HTTP, Good(2), Flagged("session_lost", "unknown"), 1),
@@ -119,8 +120,8 @@ fn cases() -> Vec<Case> {
         case(status(500, json!({"after": true})), HTTP, Good(2), Flagged("upstream", "unknown"), 1),
         case(status(500, json!({"rpc": true, "after": true})), HTTP, Rejected("protocol"), Rejected("protocol"), 1),
         case(status(400, json!({})), HTTP, Flagged("invalid_input", "refused"), Flagged("invalid_input", "refused"), 0),
-        case(json!({"kind": "html", "after": true}), HTTP, Good(2), LOST, 1),
-        case(json!({"kind": "html"}), HTTP, Good(2), LOST, 0),
+        case(json!({"kind": "html", "after": true}), HTTP, UNREADABLE, UNREADABLE, 1),
+        case(json!({"kind": "html"}), HTTP, UNREADABLE, UNREADABLE, 0),
         case(json!({"kind": "cut_body", "byte": 0}), HTTP, Good(2), LOST, 1),
         case(json!({"kind": "cut_body", "byte": 20}), HTTP, Good(2), LOST, 1),
         case(json!({"kind": "cut_stream"}), HTTP, Good(2), LOST, 1),

@@ -36,6 +36,17 @@ async fn call(client: &Client, tool: &'static str) -> Value {
     }
 }
 
+/// A body that breaks off: the answer is lost.
+fn cut_off() -> axum::response::Response {
+    let broken = futures_util::stream::iter([
+        Ok(Vec::from("{\"jsonrpc\"")),
+        Err(std::io::Error::other("cut off")),
+    ]);
+    let mut response = json_body(&Value::Null);
+    *response.body_mut() = Body::from_stream(broken);
+    response
+}
+
 fn redirect(code: u16, to: &str) -> axum::response::Response {
     let mut response = status(code);
     let to = to.parse().unwrap();
@@ -135,7 +146,7 @@ async fn an_id_that_comes_back_as_a_text_is_the_same_id() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_loses_the_call_at_once() {
+async fn a_body_without_an_answer_ends_the_call_and_keeps_the_connection() {
     for body in [
         json!([]),
         json!("fine"),
@@ -149,11 +160,11 @@ async fn what_is_no_answer_loses_the_call_at_once() {
         });
         let server = server.await;
         let client = connect(Http::new(&*server.url), &log).await;
-        let begun = Instant::now();
-        assert_eq!(call(&client, "book").await["isError"], true, "{body}");
-        assert!(begun.elapsed() < 2 * SECOND, "{body}");
-        assert_eq!(log.line()["class"], "connection", "{body}");
-        assert_eq!(log.line()["delivery"], "unknown", "{body}");
+        assert_eq!(call(&client, "look").await["isError"], true, "{body}");
+        assert_eq!(log.line()["class"], "invalid_output", "{body}");
+        assert_eq!(log.line()["delivery"], "executed", "{body}");
+        assert_eq!(log.line()["attempts"], 1, "{body}");
+        assert_eq!(client.handle().generation(), 1, "{body}");
     }
 }
 
@@ -194,7 +205,7 @@ async fn a_dial_comes_no_earlier_than_the_server_asked() {
     let log = Log::default();
     let server = Scripted::start(|seen, before| match (seen.method(), before) {
         ("tools/call", 0) => Some(status(500)),
-        ("tools/call", 1) => Some(json_body(&json!("lost"))),
+        ("tools/call", 1) => Some(cut_off()),
         ("initialize", 1) => {
             let mut response = status(429);
             let wait = HeaderValue::from_static("2");
@@ -216,7 +227,7 @@ async fn a_dial_comes_no_earlier_than_the_server_asked() {
 #[tokio::test]
 async fn a_wait_that_is_longer_than_a_call_would_wait_is_told_at_once() {
     let server = Scripted::start(|seen, before| match (seen.method(), before) {
-        ("tools/call", 0) => Some(json_body(&json!("lost"))),
+        ("tools/call", 0) => Some(cut_off()),
         ("initialize", 1) => {
             let mut response = status(429);
             let wait = HeaderValue::from_static("3600");
@@ -248,7 +259,7 @@ async fn an_error_that_a_server_makes_while_it_starts_does_not_end_the_client() 
     ];
     for refusal in refusals {
         let server = Scripted::start(move |seen, before| match (seen.method(), before) {
-            ("tools/call", 0) => Some(json_body(&json!("lost"))),
+            ("tools/call", 0) => Some(cut_off()),
             ("initialize", 1) => Some(refusal(&seen.message["id"])),
             _ => None,
         });
@@ -263,7 +274,7 @@ async fn an_error_that_a_server_makes_while_it_starts_does_not_end_the_client() 
 #[tokio::test]
 async fn credentials_that_are_refused_later_are_not_tried_again() {
     let server = Scripted::start(|seen, before| match (seen.method(), before) {
-        ("tools/call", 0) => Some(json_body(&json!("lost"))),
+        ("tools/call", 0) => Some(cut_off()),
         ("initialize", 1..) => Some(status(401)),
         _ => None,
     });
@@ -357,26 +368,10 @@ async fn a_resumed_stream_may_be_silent_for_longer_than_anybody_looks() {
 }
 
 #[tokio::test]
-async fn a_server_whose_streams_end_at_once_is_not_flooded() {
-    let server =
-        Scripted::start(|seen, _| (seen.verb == "GET").then(|| events(Body::from("retry: 0\n\n"))));
-    let server = server.await;
-    let client = connect(Http::new(&*server.url), &Log::default()).await;
-    sleep(Duration::from_secs(3)).await;
-    call(&client, "book").await;
-    let opened = server
-        .seen()
-        .iter()
-        .filter(|seen| seen.verb == "GET")
-        .count();
-    assert!(opened <= 5, "{opened} streams in 3 s");
-}
-
-#[tokio::test]
 async fn a_call_that_ran_once_is_never_said_not_to_have_been_sent() {
     let log = Log::default();
     let server = Scripted::start(|seen, before| match (seen.method(), before) {
-        ("tools/call", 0) => Some(json_body(&json!("lost"))),
+        ("tools/call", 0) => Some(cut_off()),
         ("initialize", 1..) => Some(status(401)),
         _ => None,
     });
@@ -418,4 +413,52 @@ async fn what_is_no_call_goes_past_the_stack() {
     assert_eq!(client.tools()[0].name, "new");
     let connection = client.connection().unwrap();
     assert!(connection.peer().peer_info().is_some());
+}
+
+#[tokio::test]
+async fn the_cause_of_a_dial_that_fails_is_in_the_chain_once() {
+    // Bound and closed: nothing listens there.
+    let address = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    let failure = Client::connect(Http::new(format!("http://{address}/mcp")));
+    let chain = within("a failure", failure)
+        .await
+        .unwrap_err()
+        .chain()
+        .to_string();
+    assert_eq!(
+        chain.to_lowercase().matches("connection refused").count(),
+        1,
+        "{chain}"
+    );
+}
+
+#[tokio::test]
+async fn the_cause_of_a_call_that_was_cut_off_is_in_the_line() {
+    let log = Log::default();
+    let server = Scripted::start(|seen, _| (seen.method() == "tools/call").then(cut_off)).await;
+    let client = connect(Http::new(&*server.url), &log).await;
+    assert_eq!(call(&client, "book").await["isError"], true);
+    let line = log.line();
+    assert_eq!(line["class"], "connection", "{line}");
+    let said = line["error"].as_str().unwrap();
+    assert!(!said.contains("Client error"), "{said}");
+    assert!(said.matches(": ").count() >= 2, "{said}");
+}
+
+#[cfg(not(feature = "rmcp-client-https"))]
+#[tokio::test]
+async fn a_url_that_needs_tls_names_the_feature_that_brings_it() {
+    let server = Scripted::start(|_, _| None).await;
+    let url = server.url.replace("http://", "https://");
+    let client = Client::builder(Http::new(url))
+        .reconnect(reconnect().retry_first_dial().build().unwrap())
+        .connect();
+    // For good, though the first dial may be tried again.
+    let failure = within("a failure", client).await.unwrap_err();
+    assert_eq!(failure.class(), Class::Disabled, "{}", failure.chain());
+    let chain = failure.chain().to_string();
+    assert!(chain.contains("`rmcp-client-https`"), "{chain}");
 }

@@ -3,6 +3,7 @@ use super::{
     census::{Census, Member},
     child::Child,
     errors,
+    wire::Unread,
 };
 use crate::{
     classify::Session,
@@ -49,6 +50,7 @@ pub(super) struct Inner {
     child: Option<Child>,
     // Set once the server has given a session; a transport without sessions has no flag.
     has_session: Option<Arc<AtomicBool>>,
+    unread: Unread,
     // Taken when the connection is dropped, with the last call on it.
     running: Option<(Box<dyn Close>, Member)>,
     census: Census,
@@ -65,6 +67,7 @@ impl Inner {
             call_timeout,
             child: None,
             has_session: None,
+            unread: Unread::default(),
             running: Some((Box::new(running), census.open())),
             census: census.clone(),
         }
@@ -90,11 +93,18 @@ impl Inner {
         }
     }
 
+    /// Adds to the failures of calls what was skipped while they waited.
+    pub(super) fn telling(mut self, unread: Unread) -> Self {
+        self.unread = unread;
+        self
+    }
+
     async fn send(&self, request: Request) -> Result<Answer, Failure> {
         let _counted = self.census.call();
         if self.peer.is_transport_closed() {
             return Err(self.gone());
         }
+        let unread = self.unread.count();
         // Dropped in mid-way, each of these tells the server.
         let answer = async {
             match request {
@@ -114,15 +124,26 @@ impl Inner {
             Ok(Err(error)) => error,
             Err(elapsed) => {
                 let message = format!("no answer within {:?}", self.call_timeout);
-                return Err(Failure::timeout(message).because(elapsed));
+                let failure = Failure::timeout(message);
+                return Err(match self.unread.since(unread) {
+                    Some(skipped) => failure.because(skipped),
+                    None => failure.because(elapsed),
+                });
             }
         };
         let failure = errors::of_call(error, self.session());
         let is_lost = failure.class() == Class::Connection && failure.rpc_error().is_none();
-        match &self.child {
-            Some(child) if is_lost => Err(child.explain(failure).await),
-            _ => Err(failure),
-        }
+        let failure = match &self.child {
+            Some(child) if is_lost => child.explain(failure).await,
+            _ => failure,
+        };
+        Err(match self.unread.since(unread) {
+            Some(skipped) if is_lost => {
+                let source = failure.shared_source();
+                failure.because(skipped.because(source))
+            }
+            _ => failure,
+        })
     }
 
     /// What a call gets that comes too late.

@@ -1,5 +1,6 @@
 //! What rmcp reports, and what it means.
 
+use super::wire::Unreadable;
 use crate::{
     classify::{Session, name_rpc},
     failure::{Class, Failure, RpcError},
@@ -42,12 +43,13 @@ fn name_call(error: &ServiceError, session: Session) -> Failure {
         ServiceError::McpError(data) if data.code.0 == -32603 && data.message == REINITIALIZED => {
             lost()
         }
+        ServiceError::McpError(data) if Unreadable::in_error(data).is_some() => {
+            Unreadable::failure()
+        }
         ServiceError::McpError(data) => of_rpc(data, session),
         ServiceError::TransportSend(sent) => of_transport(&*sent.error),
         ServiceError::TransportClosed => lost(),
-        ServiceError::UnexpectedResponse => {
-            Failure::invalid_output("the server's answer is of another kind than the request")
-        }
+        ServiceError::UnexpectedResponse => Unreadable::failure(),
         ServiceError::Timeout { .. } => Failure::timeout(""),
         ServiceError::Cancelled { .. } => Failure::cancelled(""),
         _ => Failure::new(Class::Crash, ""),
@@ -61,6 +63,9 @@ pub fn classify_start(error: &ClientInitializeError) -> Failure {
     match error {
         E::TransportError { error: sent, .. } if sent.error.is::<io::Error>() => closed(),
         E::TransportError { error: sent, .. } => of_transport(&*sent.error),
+        E::JsonRpcError(data) if Unreadable::in_error(data).is_some() => {
+            Failure::connection("the tool server's answer to the handshake cannot be read")
+        }
         E::JsonRpcError(data) => of_rpc(data, Session::None),
         E::LegacyFallbackFailed { fallback, .. } => classify_start(fallback),
         E::ConnectionClosed(_) => closed(),
@@ -73,9 +78,10 @@ pub fn classify_start(error: &ClientInitializeError) -> Failure {
 pub(super) fn of_call(error: ServiceError, session: Session) -> Failure {
     let failure = name_call(&error, session);
     match error {
-        ServiceError::TransportSend(sent) => failure.because(sent.error),
+        ServiceError::TransportSend(sent) => failure.because(cause(sent.error)),
         // It is in the failure as it is.
         ServiceError::McpError(_) if failure.rpc_error().is_some() => failure,
+        ServiceError::McpError(data) => with_unreadable(failure, &data),
         error => failure.because(error),
     }
 }
@@ -83,8 +89,10 @@ pub(super) fn of_call(error: ServiceError, session: Session) -> Failure {
 pub(super) fn of_start(error: ClientInitializeError) -> Failure {
     let failure = classify_start(&error);
     match error {
-        ClientInitializeError::TransportError { error: sent, .. } => failure.because(sent.error),
-        ClientInitializeError::JsonRpcError(_) => failure,
+        ClientInitializeError::TransportError { error: sent, .. } => {
+            failure.because(cause(sent.error))
+        }
+        ClientInitializeError::JsonRpcError(data) => with_unreadable(failure, &data),
         error => failure.because(error),
     }
 }
@@ -97,6 +105,14 @@ fn lost() -> Failure {
     Failure::connection("the connection to the tool server was lost")
 }
 
+/// Adds why the answer cannot be read, if it cannot.
+fn with_unreadable(failure: Failure, data: &ErrorData) -> Failure {
+    match Unreadable::in_error(data) {
+        Some(unreadable) => failure.because(unreadable),
+        None => failure,
+    }
+}
+
 fn of_rpc(data: &ErrorData, session: Session) -> Failure {
     let error = RpcError::new(data.code.0, data.message.clone(), data.data.clone());
     name_rpc(error, session)
@@ -106,6 +122,13 @@ fn of_rpc(data: &ErrorData, session: Session) -> Failure {
 #[cfg(feature = "rmcp-client-http")]
 fn of_transport(error: &(dyn Error + 'static)) -> Failure {
     super::http::classify(error).unwrap_or_else(lost)
+}
+
+/// Without what hides the cause.
+fn cause(error: Box<dyn Error + Send + Sync>) -> Box<dyn Error + Send + Sync> {
+    #[cfg(feature = "rmcp-client-http")]
+    let error = super::http::cause(error);
+    error
 }
 
 #[cfg(not(feature = "rmcp-client-http"))]

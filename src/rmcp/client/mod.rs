@@ -43,8 +43,13 @@
 //! | it answers 404 to a session, and does not say why | unknown | read-only and idempotent tools, once |
 //! | the server refused: 401, 403, 429, 408 and 503 with `Retry-After`, a documented code | refused | where the class says so |
 //! | the connection was lost, no answer in time | unknown | read-only and idempotent tools |
-//! | the answer had no id, or a foreign one | unknown | read-only and idempotent tools |
-//! | the answer came, and cannot be read | executed | no tool; the model is told to verify first |
+//! | an answer came, and cannot be read | executed | no tool; the model is told to verify first |
+//!
+//! A text with the id of a call ends that call at once. Common slips of servers are mended: null members,
+//! ids and codes of another type, batches, blocks of content that cannot be read, which a text stands for.
+//! What cannot be mended is [`InvalidOutput`](crate::Class::InvalidOutput), and the connection is kept.
+//! Other texts are skipped; they are in the events of `tracing`, and in the failure of a call that times out
+//! or is lost while it waits.
 //!
 //! Each attempt has a request id of its own, and one that is given up is cancelled at the server. rmcp
 //! repeats nothing by itself: its replay after a lost session is off, and what it resumes is a stream,
@@ -81,6 +86,7 @@ mod errors;
 #[cfg(feature = "rmcp-client-http")]
 mod http;
 mod settings;
+mod wire;
 
 #[cfg(feature = "rmcp-client-http")]
 pub use self::http::{Http, HttpError, HttpRefusal};

@@ -2,9 +2,13 @@ use std::{io, process::ExitStatus};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 /// A process and what it started: on Unix, a process group.
+///
+/// The leader is not reaped before the group is ended: while it is a zombie, the kernel gives its id to no
+/// other process or group, and a signal to the group meets nobody else.
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Child,
+    /// None when the leader was reaped.
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
 }
@@ -42,32 +46,44 @@ impl Group {
         ))
     }
 
-    /// Waits for the leader; the status is there for as often as it is asked for.
+    /// Waits for the end of the leader, and does not reap it.
+    #[cfg(all(unix, not(any(target_os = "netbsd", target_os = "openbsd"))))]
     pub(super) async fn ended(&mut self) -> Option<ExitStatus> {
-        self.leader.wait().await.ok()
-    }
-
-    /// Sends a signal to all, as long as the leader was not waited for: after that its number may be
-    /// somebody else's.
-    #[cfg(unix)]
-    pub(super) fn signal(&self, signal: Signal) {
-        if self.id().is_some() {
-            self.send(signal);
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        use tokio::signal::unix::{SignalKind, signal};
+        // Before the first look, so that no end is missed.
+        let mut ends = signal(SignalKind::child()).ok()?;
+        loop {
+            let id = self.id?;
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            match waitid(WaitId::Pid(id), options) {
+                Ok(Some(status)) => return exit_status(&status),
+                Ok(None) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                // Somebody else reaped it: the id may be anybody's.
+                Err(_) => {
+                    self.id = None;
+                    return None;
+                }
+            }
+            ends.recv().await?;
         }
     }
 
-    /// Ends what the leader left behind. To be called as soon as it was waited for: as long as one of
-    /// the group lives its number is nobody else's, and if none does, it is not given away so fast.
-    #[cfg(unix)]
-    pub(super) fn end_rest(&self) {
-        self.send(Signal::Kill);
+    /// Waits for the end of the leader.
+    #[cfg(not(all(unix, not(any(target_os = "netbsd", target_os = "openbsd")))))]
+    pub(super) async fn ended(&mut self) -> Option<ExitStatus> {
+        let ended = self.leader.wait().await.ok();
+        #[cfg(unix)]
+        {
+            self.id = None;
+        }
+        ended
     }
 
-    #[cfg(not(unix))]
-    pub(super) fn end_rest(&self) {}
-
+    /// Sends a signal to all of the group.
     #[cfg(unix)]
-    fn send(&self, signal: Signal) {
+    pub(super) fn signal(&mut self, signal: Signal) {
         use rustix::process;
         if let Some(group) = self.id {
             let signal = match signal {
@@ -86,6 +102,30 @@ impl Group {
             let _ = self.leader.start_kill();
         }
     }
+
+    /// Kills what is left of the group, and reaps the leader.
+    pub(super) async fn end(&mut self) {
+        self.signal(Signal::Kill);
+        #[cfg(unix)]
+        {
+            self.id = None;
+        }
+        // Whoever reaped it: it is gone.
+        let _ = self.leader.wait().await;
+    }
+}
+
+#[cfg(all(unix, not(any(target_os = "netbsd", target_os = "openbsd"))))]
+fn exit_status(status: &rustix::process::WaitIdStatus) -> Option<ExitStatus> {
+    use std::os::unix::process::ExitStatusExt;
+    // As `wait` writes it: the exit code, or the signal and whether there is a core file.
+    const DUMPED: i32 = 0x80;
+    let exited = status.exit_status().map(|code| (code & 0xff) << 8);
+    let raw = exited.or_else(|| {
+        let flag = if status.dumped() { DUMPED } else { 0 };
+        Some(status.terminating_signal()? | flag)
+    });
+    raw.map(ExitStatus::from_raw)
 }
 
 impl Drop for Group {

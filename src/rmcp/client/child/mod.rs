@@ -11,9 +11,10 @@ use super::{
     Connection,
     dial::dial,
     settings::{Settings, settings_of},
+    wire::{Stdio as Wire, Unread},
 };
 use crate::failure::{Class, Failure};
-use ::rmcp::{ClientHandler, transport::async_rw::AsyncRwTransport};
+use ::rmcp::ClientHandler;
 use std::{
     ffi::{OsStr, OsString},
     fmt, io,
@@ -29,9 +30,13 @@ use tower::Service;
 ///
 /// On Unix the child leads a process group of its own, and what it starts is ended with it. Closing
 /// takes what it takes, in the background: the child's stdin is closed; after 3 s the group gets a
-/// `SIGTERM`, and after 3 s more a `SIGKILL`. The child is always waited for, and leaves no zombie;
-/// what it left behind is killed then. Where the runtime ends before that, the group is killed. A child
-/// that ends by itself may leave others of its group behind: they see the end of their stdin.
+/// `SIGTERM`, and after 3 s more a `SIGKILL`. What the child leaves behind is killed then. If the child
+/// ended before that, and others of its group speak for it, closing sends them a `SIGTERM`, and 3 s later
+/// a `SIGKILL`. If the runtime ends first, the group is killed.
+///
+/// The child is waited for when its group has ended: until then the kernel gives its id, which is that of
+/// the group too, to no other process. So a child that has ended stays a zombie as long as its connection
+/// is open, and no longer.
 ///
 /// **A Ctrl-C in a terminal does not reach the child.** A process that ends by one, without running
 /// destructors, leaves it to notice the end of its stdin. Wait for the signal and
@@ -181,9 +186,10 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
             let settings = connector.settings.clone();
             let started = Child::start(connector.command(), &settings.census);
             let (child, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
-            let transport = AsyncRwTransport::new_client(stdout, stdin);
+            let unread = Unread::default();
+            let transport = Wire::new(stdout, stdin, unread.clone());
             match dial(settings, transport).await {
-                Ok(connection) => Ok(connection.of_child(child).into()),
+                Ok(connection) => Ok(connection.of_child(child).telling(unread).into()),
                 Err(failure) if failure.class() == Class::Connection => {
                     Err(child.explain(failure).await)
                 }

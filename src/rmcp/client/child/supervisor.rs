@@ -86,7 +86,8 @@ async fn supervise(
     mut unneeded: oneshot::Receiver<()>,
     (status, known): (watch::Sender<Option<ExitStatus>>, watch::Sender<bool>),
 ) {
-    let (reading, all_read) = oneshot::channel::<()>();
+    // Closed once nobody of the group can write to stderr any more.
+    let (reading, mut all_read) = oneshot::channel::<()>();
     let watched = async {
         let ended = tokio::select! {
             ended = group.ended() => ended,
@@ -94,10 +95,15 @@ async fn supervise(
         };
         status.send_replace(ended);
         // Whoever it started may go on writing.
-        let _ = time::timeout(NEWS / 2, all_read).await;
+        let is_alone = time::timeout(NEWS / 2, &mut all_read).await.is_ok();
         known.send_replace(true);
         // Not told: whoever it started may speak for it.
         let _ = unneeded.await;
+        if !is_alone {
+            group.signal(Signal::Terminate);
+            let _ = time::timeout(GRACE, &mut all_read).await;
+        }
+        group.end().await;
     };
     let mut read = pin!(async move {
         last_words.read(stderr).await;
@@ -125,5 +131,5 @@ async fn close(group: &mut Group) {
         group.signal(Signal::Kill);
         group.ended().await;
     }
-    group.end_rest();
+    group.end().await;
 }

@@ -1,16 +1,16 @@
-//! Whether an answer belongs to the request that was made.
+//! What the body of a response says.
 
 use super::HttpError;
-use crate::failure::{RpcError, first};
-use ::rmcp::model::{RequestId, ServerJsonRpcMessage};
+use crate::{
+    failure::{RpcError, first},
+    rmcp::client::wire::{Asked, Found, LONGEST, Unread, Unreadable, read as read_text},
+};
+use ::rmcp::model::ServerJsonRpcMessage;
 use futures_util::StreamExt;
 use reqwest::Response;
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
-
-/// The longest body that is read: as rmcp's own client does it.
-const LONGEST: usize = 16 * 1024 * 1024;
 
 /// How much of the body of a refusal is looked at.
 const REFUSAL: usize = 64 * 1024;
@@ -21,45 +21,47 @@ const PROMPT: Duration = Duration::from_secs(1);
 /// And how much of it is kept, if it is only a text.
 const TEXT: usize = 256;
 
-/// The message of a JSON body.
-pub(super) async fn message(
+/// The messages of a body that answers a request: the answer is the last of them, and there is one. A
+/// whole body without an answer is one that says so. The type of the body only explains why.
+///
+/// # Errors
+///
+/// When the body breaks off.
+pub(super) async fn messages(
     response: Response,
-    asked: Option<&RequestId>,
-) -> Result<Option<ServerJsonRpcMessage>, HttpError> {
-    let Some(body) = read(response, LONGEST).await? else {
-        return Err(HttpError::Answer("it is longer than 16 MiB"));
+    is_json: bool,
+    asked: &Asked,
+    unread: &Unread,
+) -> Result<Vec<ServerJsonRpcMessage>, HttpError> {
+    let body = read(response, LONGEST).await?;
+    let Some(body) = body.whole() else {
+        let text = String::from_utf8_lossy(&body.bytes);
+        let unreadable = Unreadable::of_length("it is longer than 16 MiB", &text, body.length);
+        return Ok(vec![unreadable.answer(asked)]);
     };
-    if body.is_empty() {
-        return Ok(None);
+    let (mut messages, mut answer, mut why) = (Vec::new(), None, None);
+    for found in read_text(body, &mut &*asked) {
+        match found {
+            Found::Message(message) => messages.push(message),
+            Found::Answer { message, .. } if answer.is_none() => answer = Some(message),
+            Found::Answer { .. } => {}
+            Found::Foreign(_) => why = why.or(Some("it is the answer to another request")),
+            Found::Unreadable(unreadable) if answer.is_some() => unread.tell(unreadable),
+            Found::Unreadable(..) if !is_json => {
+                why = why.or(Some("it is neither json nor events"));
+            }
+            Found::Unreadable(unreadable) => answer = Some(unreadable.answer(asked)),
+        }
     }
-    let body: Value = serde_json::from_slice(&body).map_err(HttpError::Message)?;
-    let Value::Object(mut message) = body else {
-        return Err(HttpError::Answer("it is no json-rpc message"));
-    };
-    if asked.is_some_and(|asked| !correlate(&mut message, asked)) {
-        return Err(HttpError::Answer(
-            "it has the id of another request, or none",
-        ));
-    }
-    serde_json::from_value(Value::Object(message))
-        .map(Some)
-        .map_err(HttpError::Message)
-}
-
-/// Whether a message may go on: it is none that ends a call, or it ends this one. An error without
-/// an id is the only one there can be: a request over HTTP is alone with its answer.
-pub(super) fn correlate(message: &mut Map<String, Value>, asked: &RequestId) -> bool {
-    if message.contains_key("method") {
-        return true;
-    }
-    let asked = asked.clone().into_json_value();
-    if let Some(id) = message.get("id").filter(|id| !id.is_null()) {
-        // A number that came back as a text is the same to rmcp.
-        let number = || id.as_str()?.parse::<Number>().ok();
-        return *id == asked || number().is_some_and(|number| asked == Value::Number(number));
-    }
-    message.insert("id".to_owned(), asked);
-    message.contains_key("error")
+    messages.push(answer.unwrap_or_else(|| {
+        let why = match why {
+            Some(why) => why,
+            None if body.is_empty() => "it is empty",
+            None => "there is no answer in it",
+        };
+        Unreadable::new(why, &String::from_utf8_lossy(body)).answer(asked)
+    }));
+    Ok(messages)
 }
 
 /// What the body of a refusal says.
@@ -75,13 +77,16 @@ pub(super) struct Said {
 
 pub(super) async fn refusal(response: Response) -> Said {
     // One that breaks off, or never ends, says nothing.
-    let Ok(Ok(Some(bytes))) = timeout(PROMPT, read(response, REFUSAL)).await else {
+    let Ok(Ok(body)) = timeout(PROMPT, read(response, REFUSAL)).await else {
         return Said::default();
     };
-    let body: Option<Value> = serde_json::from_slice(&bytes).ok();
+    let Some(bytes) = body.whole() else {
+        return Said::default();
+    };
+    let body: Option<Value> = serde_json::from_slice(bytes).ok();
     let body = body.filter(Value::is_object);
     let error = body.as_ref().and_then(error);
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8_lossy(bytes);
     Said {
         text: error.is_none().then(|| first(&text, TEXT).to_owned()),
         error,
@@ -96,16 +101,30 @@ fn error(body: &Value) -> Option<RpcError> {
     Some(RpcError::new(code, message, error.get("data").cloned()))
 }
 
-/// The body, unless it is longer than that.
-async fn read(response: Response, longest: usize) -> Result<Option<Vec<u8>>, HttpError> {
-    let mut body = Vec::new();
+/// A body, or the beginning of one that is too long.
+struct Body {
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+impl Body {
+    fn whole(&self) -> Option<&[u8]> {
+        (self.length == self.bytes.len()).then_some(&*self.bytes)
+    }
+}
+
+/// Reads a body until it is longer than that.
+async fn read(response: Response, longest: usize) -> Result<Body, HttpError> {
+    let mut bytes = Vec::new();
     let mut chunks = response.bytes_stream();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk?;
-        if body.len() + chunk.len() > longest {
-            return Ok(None);
+        let length = bytes.len() + chunk.len();
+        if length > longest {
+            return Ok(Body { bytes, length });
         }
-        body.extend_from_slice(&chunk);
+        bytes.extend_from_slice(&chunk);
     }
-    Ok(Some(body))
+    let length = bytes.len();
+    Ok(Body { bytes, length })
 }

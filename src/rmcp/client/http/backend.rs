@@ -7,7 +7,9 @@ use super::{
     HttpError, answer,
     error::HttpRefusal,
     events::{self, Events, Opened},
+    standing,
 };
+use crate::rmcp::client::wire::{Asked, Unread};
 use ::http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
@@ -24,7 +26,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicBool, Ordering::Relaxed},
     },
 };
 
@@ -37,16 +39,12 @@ const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 const BOTH: &str = "text/event-stream, application/json";
 
-/// How many standing streams in a row may bring nothing, and not last.
-const IN_VAIN: u32 = 10;
-
 #[derive(Clone, Debug)]
 pub(super) struct Backend {
     client: reqwest::Client,
-    // Standing streams in a row that brought nothing.
-    in_vain: Arc<AtomicU32>,
     // Whether a request belonged to a session.
     has_session: Arc<AtomicBool>,
+    unread: Unread,
 }
 
 /// Everything that the requests of one session have in common.
@@ -60,11 +58,15 @@ pub(super) struct Get {
 }
 
 impl Backend {
-    pub(super) fn new(client: reqwest::Client, has_session: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(
+        client: reqwest::Client,
+        has_session: Arc<AtomicBool>,
+        unread: Unread,
+    ) -> Self {
         Self {
             client,
-            in_vain: Arc::default(),
             has_session,
+            unread,
         }
     }
 
@@ -113,8 +115,9 @@ impl Get {
         let request = self.with_headers(self.client.get(&*self.uri), &own);
         let response = request.send().await.map_err(HttpError::from)?;
         let status = response.status();
-        // Asking again would change nothing, unless an old stream is in the way.
-        if status.is_client_error() && status != StatusCode::CONFLICT {
+        // Asking again would change nothing, unless an old stream is in the way or the server in trouble.
+        let may_change = matches!(status.as_u16(), 408 | 409 | 425 | 429);
+        if status == StatusCode::NOT_IMPLEMENTED || status.is_client_error() && !may_change {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
         if !status.is_success() {
@@ -142,10 +145,7 @@ impl StreamableHttpClient for Backend {
             self.has_session.store(true, Relaxed);
         }
         let get = self.get(uri, session_id, auth_header, custom_headers);
-        let asked = match &message {
-            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
-            _ => None,
-        };
+        let asked = Asked::of(&message);
         let body = serde_json::to_vec(&message)?;
         let own = [(ACCEPT, BOTH), (CONTENT_TYPE, JSON)];
         let response = get
@@ -166,26 +166,25 @@ impl StreamableHttpClient for Backend {
             };
         }
         let session = header(&response, &SESSION_ID);
+        // Whatever a server says to a notification: it took it.
+        let Some(asked) = asked else {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        };
         if has_type(&response, EVENTS) {
             let opened = events::of(response);
-            let events = match asked {
-                Some(asked) => events::of_answer(opened, get, asked),
-                None => opened.events,
-            };
+            let events = events::of_answer(opened, get, asked, self.unread.clone());
             return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
-        if !has_type(&response, JSON) {
-            return match asked {
-                Some(_) => Err(HttpError::Answer("it is neither json nor events").into()),
-                None => Ok(StreamableHttpPostResponse::Accepted),
-            };
-        }
-        match answer::message(response, asked.as_ref()).await {
-            Ok(Some(message)) => Ok(StreamableHttpPostResponse::Json(message, session)),
-            Ok(None) if asked.is_some() => Err(HttpError::Answer("it is empty").into()),
-            Err(error) if asked.is_some() => Err(error.into()),
-            Ok(None) | Err(_) => Ok(StreamableHttpPostResponse::Accepted),
-        }
+        // Of whatever type it says it is: an answer with the id of the request is one.
+        let is_json = has_type(&response, JSON);
+        let mut messages = answer::messages(response, is_json, &asked, &self.unread).await?;
+        Ok(match (messages.pop(), messages.is_empty()) {
+            (Some(answer), true) => StreamableHttpPostResponse::Json(answer, session),
+            (answer, _) => {
+                messages.extend(answer);
+                StreamableHttpPostResponse::Sse(events::of_messages(messages), session)
+            }
+        })
     }
 
     async fn delete_session(
@@ -210,16 +209,13 @@ impl StreamableHttpClient for Backend {
         auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Result<Events> {
-        // rmcp opens it again for as often as that succeeds.
-        if self.in_vain.fetch_add(1, Relaxed) >= IN_VAIN {
-            return Err(StreamableHttpError::ServerDoesNotSupportSse);
-        }
         let get = self.get(uri, session_id, auth_header, custom_headers);
-        let opened = get.events(last_event_id).await?;
-        Ok(events::of_standing(
-            opened.events,
-            Arc::clone(&self.in_vain),
-        ))
+        let opened = match get.events(last_event_id).await {
+            Ok(opened) => Some(opened),
+            Err(error @ StreamableHttpError::ServerDoesNotSupportSse) => return Err(error),
+            Err(_) => None,
+        };
+        Ok(standing::of(opened, get))
     }
 }
 

@@ -1,6 +1,6 @@
 use crate::{
     classify::{Session, name_rpc, retry_after},
-    failure::{Class, Code, Delivery, Failure, RpcError, Witness},
+    failure::{Chain, Class, Code, Delivery, Failure, RpcError, Witness},
 };
 use ::http::StatusCode;
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
@@ -18,12 +18,6 @@ pub enum HttpError {
     /// The server answered with a status that is no success.
     #[error("http status {}", .0.status)]
     Status(Box<HttpRefusal>),
-    /// The answer is no JSON, or no message of MCP.
-    #[error("the http answer is no mcp message")]
-    Message(#[source] serde_json::Error),
-    /// The answer is none to what was asked.
-    #[error("the http answer is none to the request: {0}")]
-    Answer(&'static str),
 }
 
 /// An answer with a status that is no success.
@@ -65,11 +59,6 @@ impl HttpError {
         match self {
             Self::Request(error) => of_request(error),
             Self::Status(refusal) => refusal.failure(),
-            // The end of the body was missing.
-            Self::Message(error) if error.is_eof() => lost_answer(),
-            Self::Message(_) => unreadable(),
-            // It tells nothing of what became of this request.
-            Self::Answer(_) => lost_answer(),
         }
     }
 }
@@ -78,14 +67,15 @@ pub(super) fn lost_answer() -> Failure {
     Failure::connection("the tool server's answer was lost")
 }
 
-/// An answer that came as a whole: the call is over.
-pub(super) fn unreadable() -> Failure {
-    Failure::invalid_output("the tool server's answer cannot be read")
-}
-
 pub(super) fn of_request(error: &reqwest::Error) -> Failure {
     if error.is_builder() {
         return Failure::disabled("the http request cannot be made").not_sent();
+    }
+    if needs_tls(error) {
+        return Failure::disabled(
+            "the url needs TLS, which this build lacks: enable the feature `rmcp-client-https`",
+        )
+        .not_sent();
     }
     if error.is_connect() {
         return Failure::connection("the tool server cannot be reached").not_sent();
@@ -94,6 +84,15 @@ pub(super) fn of_request(error: &reqwest::Error) -> Failure {
         return Failure::timeout("");
     }
     Failure::connection("the connection to the tool server was lost")
+}
+
+/// Whether the connector knows no `https`, as it says itself; there is no type for that.
+fn needs_tls(error: &reqwest::Error) -> bool {
+    const KNOWS_NO_OTHER: &str = "invalid URL, scheme is not http";
+    error.is_connect()
+        && Chain(error)
+            .errors()
+            .any(|cause| cause.to_string() == KNOWS_NO_OTHER)
 }
 
 impl HttpRefusal {

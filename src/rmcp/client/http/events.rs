@@ -1,19 +1,24 @@
-//! The stream of events that answers one request, and the standing one.
+//! The stream of events that answers one request.
 
-use super::{HttpError, answer, backend::Get, size::Size};
-use ::rmcp::{model::RequestId, transport::streamable_http_client::StreamableHttpError};
+use super::{
+    HttpError,
+    backend::Get,
+    parser::{Parsed, Parser},
+};
+use crate::rmcp::client::wire::{Asked, Found, Long, Unread, Unreadable, read};
+use ::rmcp::{model::ServerJsonRpcMessage, transport::streamable_http_client::StreamableHttpError};
 use futures_util::{
     StreamExt,
     stream::{self, BoxStream},
 };
 use reqwest::Response;
-use serde_json::Value;
-use sse_stream::{Error as SseError, Sse, SseStream};
+use sse_stream::{Error as SseError, Sse};
 use std::{
-    io, mem,
+    collections::VecDeque,
+    mem,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+        atomic::{AtomicBool, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -23,7 +28,7 @@ pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 /// A stream, and whether anything came since somebody looked: an event may be long on its way.
 pub(super) struct Opened {
-    pub(super) events: Events,
+    pub(super) events: BoxStream<'static, Result<Parsed, SseError>>,
     is_alive: Arc<AtomicBool>,
 }
 
@@ -38,74 +43,54 @@ const PAUSE: Duration = Duration::from_secs(1);
 const BREAK: Duration = Duration::from_millis(200);
 
 /// The longest pause that is made.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// How long a stream that was resumed may say nothing before it is resumed once more. Some servers
 /// give what they have at that time, and no more.
 const SILENCE: Duration = Duration::from_secs(3);
 
-/// The shortest pause before the standing stream is opened again.
-const STANDING: Duration = Duration::from_secs(1);
-
-/// How long a standing stream lasts that a proxy may well end for its silence.
-const LASTED: Duration = Duration::from_secs(20);
-
-/// The events of a body. One that is too long ends it.
+/// The events of a body.
 pub(super) fn of(response: Response) -> Opened {
     let is_alive = Arc::<AtomicBool>::default();
     let seen = Arc::clone(&is_alive);
-    let mut size = Size::default();
-    let bytes = response.bytes_stream().map(move |chunk| {
-        let chunk = chunk.map_err(io::Error::other)?;
-        seen.store(true, Relaxed);
-        size.add(&chunk)?;
-        Ok::<_, io::Error>(chunk)
+    let mut parser = Parser::default();
+    let events = response.bytes_stream().flat_map(move |chunk| {
+        let events: Vec<_> = match chunk {
+            Ok(chunk) => {
+                seen.store(true, Relaxed);
+                parser.push(&chunk).into_iter().map(Ok).collect()
+            }
+            Err(error) => vec![Err(SseError::Body(Box::new(HttpError::from(error))))],
+        };
+        stream::iter(events)
     });
     Opened {
-        events: SseStream::from_bytes_stream(bytes).boxed(),
+        events: events.boxed(),
         is_alive,
     }
 }
 
-/// The events of the standing stream; one that brings something, or lasts, was not opened in vain.
-pub(super) fn of_standing(events: Events, in_vain: Arc<AtomicU32>) -> Events {
-    let opened = time::Instant::now();
-    let until_it_lasted = Arc::clone(&in_vain);
-    let events = events.map(move |event| {
-        if opened.elapsed() >= LASTED {
-            in_vain.store(0, Relaxed);
-        }
-        let mut event = event?;
-        if event.data.as_deref().is_some_and(|data| !data.is_empty()) {
-            in_vain.store(0, Relaxed);
-        }
-        if let Some(pause) = event.retry {
-            event.retry = Some(pause.max(1000));
-        }
-        Ok(event)
-    });
-    // A server that says nothing of a pause, and closes at once, is not asked without one.
-    let end = stream::once(async move {
-        if opened.elapsed() >= LASTED {
-            until_it_lasted.store(0, Relaxed);
-        }
-        time::sleep(STANDING.saturating_sub(opened.elapsed())).await;
-    });
-    events.chain(end.filter_map(|()| async { None })).boxed()
+/// Messages as events, as they came in one body.
+pub(super) fn of_messages(messages: Vec<ServerJsonRpcMessage>) -> Events {
+    let events = messages.into_iter().map(|message| Ok(event(&message)));
+    stream::iter(events.collect::<Vec<_>>()).boxed()
 }
 
 /// The events of the answer to one request, resumed where that is possible. Nothing is left in them
-/// for rmcp to resume.
-pub(super) fn of_answer(opened: Opened, get: Get, asked: RequestId) -> Events {
+/// for rmcp to resume, and nothing that is no message.
+pub(super) fn of_answer(opened: Opened, get: Get, asked: Asked, unread: Unread) -> Events {
     let answer = Answer {
         opened,
         get,
         asked,
+        unread,
+        found: VecDeque::new(),
         last_id: None,
         pause: PAUSE,
         resumes: 0,
         is_resumed: false,
         is_done: false,
+        in_its_place: None,
     };
     stream::unfold(answer, |mut answer| async {
         let event = answer.next().await?;
@@ -117,31 +102,29 @@ pub(super) fn of_answer(opened: Opened, get: Get, asked: RequestId) -> Events {
 struct Answer {
     opened: Opened,
     get: Get,
-    asked: RequestId,
+    asked: Asked,
+    unread: Unread,
+    // Read, and not handed on yet.
+    found: VecDeque<Sse>,
     last_id: Option<String>,
     pause: Duration,
     // In a row, without anything new in between.
     resumes: u32,
     is_resumed: bool,
     is_done: bool,
+    // What came and may have been meant as the answer.
+    in_its_place: Option<Unreadable>,
 }
 
 impl Answer {
     async fn next(&mut self) -> Option<Result<Sse, SseError>> {
         loop {
+            if let Some(event) = self.found.pop_front() {
+                return Some(Ok(event));
+            }
             match self.event().await {
-                Some(Ok(mut event)) => {
-                    self.last_id = event.id.take().or(self.last_id.take());
-                    if let Some(pause) = event.retry.take() {
-                        let pause = Duration::from_millis(pause);
-                        self.pause = pause.clamp(BREAK, LONGEST_PAUSE);
-                    }
-                    if event.data.as_deref().is_some_and(|data| !data.is_empty()) {
-                        self.resumes = 0;
-                    }
-                    self.look_at(&mut event);
-                    return Some(Ok(event));
-                }
+                Some(Ok(Parsed::Event(event))) => self.take(event),
+                Some(Ok(Parsed::Long(long))) => self.take_long(long),
                 // Broken off: if the server is still there, it may have the rest.
                 Some(Err(error)) => {
                     if !self.resume(BREAK).await {
@@ -151,7 +134,7 @@ impl Answer {
                 // Closed: that is how a server saves connections.
                 None => {
                     if !self.resume(self.pause).await {
-                        return None;
+                        return self.end().map(Ok);
                     }
                 }
             }
@@ -160,7 +143,7 @@ impl Answer {
 
     /// The next event of the stream, or its end. One that was resumed and then says nothing is given
     /// up for another, as long as that may bring something.
-    async fn event(&mut self) -> Option<Result<Sse, SseError>> {
+    async fn event(&mut self) -> Option<Result<Parsed, SseError>> {
         loop {
             let next = self.opened.events.next();
             if !self.is_resumed || self.resumes >= RESUMES {
@@ -178,24 +161,68 @@ impl Answer {
         }
     }
 
-    fn look_at(&mut self, event: &mut Sse) {
+    fn take(&mut self, event: Sse) {
+        self.last_id = event.id.or(self.last_id.take());
+        if let Some(pause) = event.retry {
+            let pause = Duration::from_millis(pause);
+            self.pause = pause.clamp(BREAK, LONGEST_PAUSE);
+        }
         let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
-        let Some(data) = event.data.as_deref().filter(|_| is_message) else {
+        let Some(data) = event.data.filter(|data| !data.is_empty()) else {
             return;
         };
-        let Ok(Value::Object(mut message)) = serde_json::from_str(data) else {
-            return;
-        };
-        if message.contains_key("method") {
+        self.resumes = 0;
+        if !is_message {
             return;
         }
-        let had_id = message.get("id").is_some_and(|id| !id.is_null());
-        if answer::correlate(&mut message, &self.asked) {
-            self.is_done = true;
-            if !had_id {
-                event.data = Some(Value::Object(message).to_string());
+        for found in read(data.as_bytes(), &mut &self.asked) {
+            if let Found::Answer { is_whole: true, .. } = found {
+                self.is_done = true;
+                let data = Some(data);
+                return self.found.push_back(Sse {
+                    data,
+                    ..Sse::default()
+                });
+            }
+            self.keep(found, &data);
+        }
+    }
+
+    fn take_long(&mut self, long: Long) {
+        self.resumes = 0;
+        let found = long.read(&mut &self.asked);
+        self.keep(found, "");
+    }
+
+    fn keep(&mut self, found: Found, data: &str) {
+        match found {
+            Found::Message(message) => self.found.push_back(event(&message)),
+            // A second answer is of no use.
+            Found::Answer { message, .. } if !self.is_done => {
+                self.is_done = true;
+                self.found.push_back(event(&message));
+            }
+            Found::Answer { .. } => {}
+            // rmcp closes the stream at the first answer, also at that of another request.
+            Found::Foreign(_) => {
+                let foreign = Unreadable::new("it is the answer to another request", data);
+                self.unread.tell(foreign.clone());
+                self.in_its_place = Some(foreign);
+            }
+            Found::Unreadable(unreadable) => {
+                self.unread.tell(unreadable.clone());
+                if unreadable.looks_like_json() {
+                    self.in_its_place = Some(unreadable);
+                }
             }
         }
+    }
+
+    /// The stream is over in order. If something came in place of the answer, that ends the request.
+    fn end(&mut self) -> Option<Sse> {
+        let unreadable = self.in_its_place.take().filter(|_| !self.is_done)?;
+        self.is_done = true;
+        Some(event(&unreadable.answer(&self.asked)))
     }
 
     /// Says whether there is a stream again.
@@ -225,5 +252,12 @@ impl Answer {
             }
         }
         false
+    }
+}
+
+fn event(message: &ServerJsonRpcMessage) -> Sse {
+    Sse {
+        data: serde_json::to_string(message).ok(),
+        ..Sse::default()
     }
 }

@@ -4,25 +4,27 @@ mod answer;
 mod backend;
 mod error;
 mod events;
+mod parser;
 mod reported;
-mod size;
+mod standing;
 
 pub use self::error::{HttpError, HttpRefusal};
 
-pub(super) use self::reported::classify;
+pub(super) use self::reported::{cause, classify};
 
 use self::backend::Backend;
 use super::{
     Connection,
     dial::dial,
     settings::{Settings, settings_of},
+    wire::Unread,
 };
 use crate::failure::Failure;
 use ::http::{HeaderName, HeaderValue};
 use ::rmcp::{
     ClientHandler,
     transport::{
-        StreamableHttpClientTransport, common::client_side_sse::ExponentialBackoff,
+        StreamableHttpClientTransport, common::client_side_sse::NeverRetry,
         streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
@@ -33,7 +35,6 @@ use std::{
     pin::Pin,
     sync::{Arc, atomic::AtomicBool},
     task::{Context, Poll},
-    time::Duration,
 };
 use tower::Service;
 
@@ -44,7 +45,9 @@ const CALLS: usize = 4096;
 ///
 /// rmcp's own repeats are off: a session that the server forgot is a failure of the call, and a new
 /// session a new connection. A stream that breaks off is resumed where the server gave it event ids,
-/// by `GET`, which runs nothing; if it cannot be, the call fails at once.
+/// by `GET`, which runs nothing; if it cannot be, the call fails at once. The stream for what the server says
+/// on its own is opened again for as long as the connection lives, after pauses from 1 s to 30 s, unless the
+/// server has none.
 ///
 /// Needs one of reqwest's features for TLS where the URL begins with `https`; `rmcp-client-https`
 /// brings one.
@@ -79,7 +82,9 @@ const CALLS: usize = 4096;
 /// The wait is the longest of all `Retry-After` lines and what the body asks for; the body may be any
 /// JSON. For a JSON-RPC error -32023, its `retryAfterMs` counts alone.
 ///
-/// An answer that breaks off, or belongs to another request, loses the call: `Connection`, unknown.
+/// An answer without an id is that of its request: there is no other. A whole body or stream without a
+/// readable answer, or with that of another request, is `InvalidOutput`, executed. One that breaks off loses
+/// the call: `Connection`, unknown.
 #[derive(Clone)]
 pub struct Http<H = ()> {
     url: Arc<str>,
@@ -144,6 +149,7 @@ impl<H> Http<H> {
     fn transport(
         &self,
         has_session: Arc<AtomicBool>,
+        unread: Unread,
     ) -> Result<StreamableHttpClientTransport<Backend>, Failure> {
         let url = reqwest::Url::parse(&self.url).map_err(|error| no_url().because(error))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
@@ -161,14 +167,11 @@ impl<H> Http<H> {
             .max_concurrent_requests(CALLS)
             .reinit_on_expired_session(false)
             .custom_headers(self.headers.clone());
-        // The standing stream alone: the backend resumes those of calls.
-        let mut standing = ExponentialBackoff::default();
-        standing.max_times = Some(5);
-        standing.max_delay = Some(Duration::from_secs(30));
-        config.retry_config = Arc::new(standing);
+        // The backend opens streams again itself.
+        config.retry_config = Arc::new(NeverRetry::default());
         config.auth_header.clone_from(&self.bearer);
         Ok(StreamableHttpClientTransport::with_client(
-            Backend::new(client, has_session),
+            Backend::new(client, has_session, unread),
             config,
         ))
     }
@@ -208,10 +211,11 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
         let connector = self.clone();
         Box::pin(async move {
             let has_session = Arc::new(AtomicBool::new(false));
-            let transport = connector.transport(Arc::clone(&has_session));
+            let unread = Unread::default();
+            let transport = connector.transport(Arc::clone(&has_session), unread.clone());
             let transport = transport.map_err(|f| f.not_sent())?;
             let inner = dial(connector.settings.clone(), transport).await?;
-            Ok(inner.with_session(has_session).into())
+            Ok(inner.with_session(has_session).telling(unread).into())
         })
     }
 }

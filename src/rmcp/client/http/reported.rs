@@ -1,8 +1,11 @@
 use super::{
     HttpError, HttpRefusal,
-    error::{lost_answer, of_request, unreadable},
+    error::{lost_answer, of_request},
 };
-use crate::failure::{Delivery, Failure, Witness};
+use crate::{
+    failure::{Delivery, Failure, Witness},
+    rmcp::client::wire::Unreadable,
+};
 use ::http::StatusCode;
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
 use std::error::Error;
@@ -14,6 +17,27 @@ pub(in crate::rmcp::client) fn classify(error: &(dyn Error + 'static)) -> Option
     }
     let error = error.downcast_ref::<StreamableHttpError<reqwest::Error>>()?;
     Some(name(error, of_request))
+}
+
+/// The error of the HTTP client, without what rmcp wraps around it, which shows no source.
+pub(in crate::rmcp::client) fn cause(
+    error: Box<dyn Error + Send + Sync>,
+) -> Box<dyn Error + Send + Sync> {
+    let error = match error.downcast::<StreamableHttpError<HttpError>>() {
+        Ok(error) => match *error {
+            StreamableHttpError::Client(error) => return error.into(),
+            error => return error.into(),
+        },
+        Err(error) => error,
+    };
+    match error.downcast::<StreamableHttpError<reqwest::Error>>() {
+        Ok(error) => match *error {
+            // The URL may hold a token.
+            StreamableHttpError::Client(error) => error.without_url().into(),
+            error => error.into(),
+        },
+        Err(error) => error,
+    }
 }
 
 fn name<E: Error + Send + Sync + 'static>(
@@ -34,8 +58,9 @@ fn name<E: Error + Send + Sync + 'static>(
             None => lost_answer(),
         },
         E::Deserialize(error) if error.is_eof() => lost_answer(),
+        // Whole, or longer than is read: it came.
         E::UnexpectedContentType(_) | E::Deserialize(_) | E::ResponseBodyTooLarge { .. } => {
-            unreadable()
+            Unreadable::failure()
         }
         E::ReservedHeaderConflict(_) => {
             Failure::disabled("a header of yours is one that the transport sets").not_sent()

@@ -1,0 +1,176 @@
+use crate::rmcp::client::wire::{LONGEST, Long};
+use sse_stream::Sse;
+use std::mem;
+
+/// Takes a body apart into events, as the standard says: fields that are not known are skipped, and
+/// bytes that are no UTF-8 are read with replacement characters.
+#[derive(Debug, Default)]
+pub(super) struct Parser {
+    /// The line that is coming in.
+    line: Vec<u8>,
+    was_return: bool,
+    had_line: bool,
+    event: Sse,
+    /// How long the event is so far.
+    size: usize,
+    /// The event that is too long, until its end.
+    long: Option<Long>,
+}
+
+#[derive(Debug)]
+pub(super) enum Parsed {
+    Event(Sse),
+    /// An event that is longer than 16 MiB.
+    Long(Long),
+}
+
+impl Parser {
+    /// Takes the next part of the body, and gives the events that end in it.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Parsed> {
+        let mut parsed = Vec::new();
+        let mut rest = bytes;
+        while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            let is_second_half = at == 0 && rest[0] == b'\n' && self.was_return;
+            if !is_second_half {
+                self.add(&rest[..at]);
+                parsed.extend(self.end_line());
+            }
+            self.was_return = rest[at] == b'\r';
+            rest = &rest[at + 1..];
+        }
+        if !rest.is_empty() {
+            self.was_return = false;
+            self.add(rest);
+        }
+        parsed
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        if let Some(long) = &mut self.long {
+            long.add(part);
+            self.line.extend_from_slice(&part[..part.len().min(1)]);
+            self.line.truncate(1);
+            return;
+        }
+        self.size += part.len();
+        self.line.extend_from_slice(part);
+        if self.size > LONGEST {
+            let mut long = Long::default();
+            if let Some(data) = self.event.data.take() {
+                long.add(data.as_bytes());
+            }
+            let line = mem::take(&mut self.line);
+            long.add(
+                line.strip_prefix(b"data:")
+                    .unwrap_or(&line)
+                    .trim_ascii_start(),
+            );
+            self.line.push(b'x');
+            self.long = Some(long);
+        }
+    }
+
+    fn end_line(&mut self) -> Option<Parsed> {
+        let line = mem::take(&mut self.line);
+        let is_first = !mem::replace(&mut self.had_line, true);
+        if !line.is_empty() {
+            if self.long.is_none() {
+                let line = String::from_utf8_lossy(&line);
+                let mark = if is_first { "\u{feff}" } else { "" };
+                self.field(line.strip_prefix(mark).unwrap_or(&line));
+            }
+            return None;
+        }
+        self.size = 0;
+        let event = mem::take(&mut self.event);
+        if let Some(long) = self.long.take() {
+            return Some(Parsed::Long(long));
+        }
+        let is_empty = event.data.is_none() && event.id.is_none() && event.retry.is_none();
+        (!is_empty).then_some(Parsed::Event(event))
+    }
+
+    fn field(&mut self, line: &str) {
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        let event = &mut self.event;
+        match name {
+            "data" => match &mut event.data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                none => *none = Some(value.to_owned()),
+            },
+            "event" => event.event = Some(value.to_owned()),
+            "id" if !value.contains('\0') => event.id = Some(value.to_owned()),
+            "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                event.retry = value.parse().ok().or(event.retry);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(parsed: &[Parsed]) -> Vec<&str> {
+        let data = parsed.iter().map(|parsed| match parsed {
+            Parsed::Event(event) => event.data.as_deref().unwrap_or("none"),
+            Parsed::Long(_) => "long",
+        });
+        data.collect()
+    }
+
+    #[test]
+    fn events_are_read_whichever_way_their_lines_end_and_their_parts_come() {
+        for end in ["\n", "\r\n", "\r"] {
+            let body = format!(
+                "\u{feff}data: a{end}{end}: a comment{end}{end}what: x{end}data: b{end}data:c{end}{end}id: 1{end}retry: x{end}{end}data: d"
+            );
+            let mut parser = Parser::default();
+            assert_eq!(
+                data(&parser.push(body.as_bytes())),
+                ["a", "b\nc", "none"],
+                "{end:?}"
+            );
+            let mut parser = Parser::default();
+            let bytes = body.as_bytes().iter();
+            let parsed: Vec<_> = bytes.flat_map(|byte| parser.push(&[*byte])).collect();
+            assert_eq!(data(&parsed), ["a", "b\nc", "none"], "{end:?} in bytes");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_are_replaced() {
+        let parsed = Parser::default().push(b"data: \xb0\xa1\n\n");
+        assert_eq!(data(&parsed), ["\u{fffd}\u{fffd}"]);
+    }
+
+    #[test]
+    fn the_limit_is_for_one_event_whichever_way_its_lines_end() {
+        let megabyte = "x".repeat(1024 * 1024);
+        for end in ["\n", "\r\n", "\r"] {
+            let mut parser = Parser::default();
+            let event = format!("data: {megabyte}{end}id: 1{end}{end}");
+            for _ in 0..20 {
+                let parsed = parser.push(event.as_bytes());
+                assert!(
+                    matches!(&parsed[..], [Parsed::Event(_)]),
+                    "{end:?}: many events"
+                );
+            }
+            let line = format!("data: {megabyte}{end}");
+            for _ in 0..20 {
+                assert!(
+                    parser.push(line.as_bytes()).is_empty(),
+                    "{end:?}: no end yet"
+                );
+            }
+            let parsed = parser.push(format!("{end}data: next{end}{end}").as_bytes());
+            assert_eq!(data(&parsed), ["long", "next"], "{end:?}: one event");
+        }
+    }
+}

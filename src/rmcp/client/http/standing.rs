@@ -1,0 +1,119 @@
+//! The standing stream: what the server says on its own.
+
+use super::{
+    backend::Get,
+    events::{Events, LONGEST_PAUSE, Opened},
+    parser::Parsed,
+};
+use crate::failure::Failure;
+use ::rmcp::transport::streamable_http_client::StreamableHttpError;
+use futures_util::{StreamExt, stream};
+use sse_stream::{Error as SseError, Sse};
+use std::time::Duration;
+use tokio::time::{self, Instant};
+
+/// The shortest pause before the stream is opened again. It doubles up to 30 s while that brings nothing.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a stream lasts that a proxy may well end for its silence.
+const LASTED: Duration = Duration::from_secs(20);
+
+/// How often in a row a server that had the stream may say that it has none: a proxy may say so for it.
+const REFUSALS: u32 = 10;
+
+/// Opens the stream again for as long as somebody reads it.
+///
+/// `opened` is what the first try gave; none if the server could not open one then.
+pub(super) fn of(opened: Option<Opened>, get: Get) -> Events {
+    let had_one = opened.is_some();
+    let standing = Standing {
+        get,
+        opened: opened.map(|opened| (opened, Instant::now())),
+        had_one,
+        last_id: None,
+        asked_for: Duration::ZERO,
+        in_vain: 0,
+        refusals: 0,
+    };
+    stream::unfold(standing, |mut standing| async {
+        let event = standing.next().await?;
+        Some((Ok::<_, SseError>(event), standing))
+    })
+    .boxed()
+}
+
+struct Standing {
+    get: Get,
+    /// The stream, and since when.
+    opened: Option<(Opened, Instant)>,
+    had_one: bool,
+    last_id: Option<String>,
+    /// The pause that the server asks for.
+    asked_for: Duration,
+    /// Tries in a row that brought nothing.
+    in_vain: u32,
+    refusals: u32,
+}
+
+impl Standing {
+    async fn next(&mut self) -> Option<Sse> {
+        loop {
+            let Some((opened, since)) = &mut self.opened else {
+                time::sleep(self.pause()).await;
+                self.open().await?;
+                continue;
+            };
+            match opened.events.next().await {
+                Some(Ok(Parsed::Event(mut event))) => {
+                    self.last_id = event.id.take().or(self.last_id.take());
+                    if let Some(pause) = event.retry.take() {
+                        self.asked_for = Duration::from_millis(pause);
+                    }
+                    if event.data.as_deref().is_some_and(|data| !data.is_empty()) {
+                        self.in_vain = 0;
+                        return Some(event);
+                    }
+                }
+                Some(Ok(Parsed::Long(_))) => {
+                    tracing::warn!("skipped an event that is longer than 16 MiB");
+                }
+                Some(Err(_)) | None => {
+                    if since.elapsed() >= LASTED {
+                        self.in_vain = 0;
+                    }
+                    self.opened = None;
+                }
+            }
+        }
+    }
+
+    /// Tries once; none if the server has no such stream.
+    async fn open(&mut self) -> Option<()> {
+        self.in_vain = self.in_vain.saturating_add(1);
+        match self.get.events(self.last_id.clone()).await {
+            Ok(opened) => {
+                self.opened = Some((opened, Instant::now()));
+                self.had_one = true;
+                self.refusals = 0;
+            }
+            Err(StreamableHttpError::ServerDoesNotSupportSse) => {
+                self.refusals += 1;
+                if !self.had_one || self.refusals >= REFUSALS {
+                    tracing::debug!("the tool server has no standing stream");
+                    return None;
+                }
+            }
+            Err(error) => {
+                let failure = Failure::connection("the standing stream is not open");
+                let failure = failure.because(error);
+                tracing::debug!(error = %failure.chain(), "tries again after a pause");
+            }
+        }
+        Some(())
+    }
+
+    fn pause(&self) -> Duration {
+        let doubled = PAUSE.saturating_mul(2_u32.saturating_pow(self.in_vain.min(10)));
+        doubled.max(self.asked_for).min(LONGEST_PAUSE)
+    }
+}

@@ -1,0 +1,120 @@
+use ::rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, JsonRpcMessage, RequestId,
+};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// What a request asks for, as far as its answer is read differently.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Tool,
+    Resource,
+    Prompt,
+    ToolList,
+    /// Requests whose result has no members.
+    Empty,
+    Other,
+}
+
+/// A request of ours that waits for its answer.
+#[derive(Clone, Debug)]
+pub(in crate::rmcp::client) struct Asked {
+    pub(super) id: RequestId,
+    pub(super) kind: Kind,
+}
+
+impl Asked {
+    /// The request in a message, if it is one.
+    pub(in crate::rmcp::client) fn of(message: &ClientJsonRpcMessage) -> Option<Self> {
+        let JsonRpcMessage::Request(request) = message else {
+            return None;
+        };
+        let kind = match &request.request {
+            ClientRequest::CallToolRequest(_) => Kind::Tool,
+            ClientRequest::ReadResourceRequest(_) => Kind::Resource,
+            ClientRequest::GetPromptRequest(_) => Kind::Prompt,
+            ClientRequest::ListToolsRequest(_) => Kind::ToolList,
+            ClientRequest::PingRequest(_)
+            | ClientRequest::SetLevelRequest(_)
+            | ClientRequest::SubscribeRequest(_)
+            | ClientRequest::UnsubscribeRequest(_) => Kind::Empty,
+            _ => Kind::Other,
+        };
+        let id = request.id.clone();
+        Some(Self { id, kind })
+    }
+}
+
+impl Asked {
+    /// Whether a null is a result of it.
+    pub(super) fn takes_null(&self) -> bool {
+        self.kind == Kind::Empty
+    }
+}
+
+/// Finds the request that an answer belongs to.
+pub(in crate::rmcp::client) trait Pending {
+    /// Takes the request with that id; without an id, the only one that there can be.
+    fn take(&mut self, id: Option<&Value>) -> Option<Asked>;
+}
+
+/// A request that is alone with its answer.
+impl Pending for &Asked {
+    fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
+        let is_its = id.is_none_or(|id| canonical(id).as_ref() == Some(&self.id));
+        is_its.then(|| (*self).clone())
+    }
+}
+
+/// The requests that wait on a connection.
+#[derive(Debug, Default)]
+pub(super) struct Running(HashMap<RequestId, Kind>);
+
+impl Running {
+    /// Notes what a message asks for, or what it cancels.
+    pub(super) fn note(&mut self, message: &ClientJsonRpcMessage) {
+        if let Some(asked) = Asked::of(message) {
+            self.0.insert(asked.id, asked.kind);
+        }
+        if let JsonRpcMessage::Notification(sent) = message
+            && let ClientNotification::CancelledNotification(cancelled) = &sent.notification
+            && let Some(id) = &cancelled.params.request_id
+        {
+            self.0.remove(id);
+        }
+    }
+}
+
+impl Pending for Running {
+    fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
+        let (id, kind) = self.0.remove_entry(&canonical(id?)?)?;
+        Some(Asked { id, kind })
+    }
+}
+
+/// The id as it was sent. rmcp sends numbers; some servers give them back as texts or floats.
+fn canonical(id: &Value) -> Option<RequestId> {
+    let number = match id {
+        Value::Number(number) => number.as_i64().or_else(|| integral(number.as_f64()?)),
+        Value::String(text) => {
+            let text = text.trim();
+            text.parse().ok().or_else(|| integral(text.parse().ok()?))
+        }
+        _ => None,
+    };
+    match (number, id) {
+        (Some(number), _) => Some(RequestId::Number(number)),
+        (None, Value::String(text)) => Some(RequestId::String(text.as_str().into())),
+        (None, _) => None,
+    }
+}
+
+/// The integer that a float stands for, if it stands for exactly one.
+pub(super) fn integral(float: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it is a whole number below 2^53"
+    )]
+    (float.fract() == 0.0 && float.abs() < EXACT).then_some(float as i64)
+}

@@ -1,0 +1,80 @@
+use crate::failure::escaped;
+use ::rmcp::model::ContentBlock;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The longest reason in a stand-in, in bytes.
+const REASON: usize = 200;
+
+/// The blocks of a tool's result, with a text in place of each that cannot be read.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    pub(super) blocks: Vec<ContentBlock>,
+    /// What was left out, and why.
+    pub(super) lost: Vec<String>,
+}
+
+impl Content {
+    /// Reads `content`.
+    ///
+    /// # Errors
+    ///
+    /// When it is neither a list, nor a block, nor a text.
+    pub(super) fn read(content: Value) -> Result<Self, String> {
+        let blocks = match content {
+            Value::Null => Vec::new(),
+            Value::Array(blocks) => blocks,
+            Value::Object(_) => vec![content],
+            Value::String(text) => {
+                return Ok(Self {
+                    blocks: vec![ContentBlock::text(text)],
+                    lost: Vec::new(),
+                });
+            }
+            Value::Bool(_) | Value::Number(_) => {
+                return Err("its `content` is no list of blocks".to_owned());
+            }
+        };
+        let mut read = Self::default();
+        for block in blocks {
+            match self::block(block) {
+                Ok(block) => read.blocks.push(block),
+                Err(lost) => {
+                    read.blocks.push(ContentBlock::text(format!("[{lost}]")));
+                    read.lost.push(lost);
+                }
+            }
+        }
+        Ok(read)
+    }
+
+    /// Whether there were blocks, and none could be read.
+    pub(super) fn is_lost(&self) -> bool {
+        !self.lost.is_empty() && self.lost.len() == self.blocks.len()
+    }
+}
+
+/// Reads one block, or says why not.
+fn block(mut block: Value) -> Result<ContentBlock, String> {
+    let error = match ContentBlock::deserialize(&block) {
+        Ok(block) => return Ok(block),
+        Err(error) => error,
+    };
+    // What only describes it may be missing.
+    if let Value::Object(members) = &mut block {
+        members.remove("annotations");
+        members.remove("_meta");
+        if let Ok(block) = ContentBlock::deserialize(&*members) {
+            return Ok(block);
+        }
+    }
+    let kind = block
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or("unknown");
+    let kind = escaped(kind, REASON / 4, &[]);
+    let reason = escaped(&error.to_string(), REASON, &[]);
+    Err(format!(
+        "a block of the type `{kind}` was left out, since it cannot be read: {reason}"
+    ))
+}

@@ -1,0 +1,51 @@
+use super::asked::integral;
+use ::rmcp::{ErrorData, model::ErrorCode};
+use serde_json::{Value, json};
+
+/// Reads the error of an answer, whatever its form.
+pub(super) fn read(error: Value) -> ErrorData {
+    let Value::Object(mut error) = error else {
+        let code = code(&error).unwrap_or_default();
+        return ErrorData::new(ErrorCode(code), message(Some(error)), None);
+    };
+    let said = error.remove("code").filter(|code| !code.is_null());
+    let data = error.remove("data").filter(|data| !data.is_null());
+    let message = message(error.remove("message").filter(|text| !text.is_null()));
+    let known = said.as_ref().and_then(code);
+    // A word is the server's own code, and is looked for in the data.
+    let data = match (data, known, said) {
+        (None, None, Some(word)) => Some(json!({ "code": word })),
+        (data, ..) => data,
+    };
+    ErrorData::new(ErrorCode(known.unwrap_or_default()), message, data)
+}
+
+/// Whether a member says nothing beside one that does.
+pub(super) fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+fn code(said: &Value) -> Option<i32> {
+    let code = match said {
+        Value::Number(number) => number.as_i64().or_else(|| integral(number.as_f64()?)),
+        Value::String(text) => {
+            let text = text.trim();
+            text.parse().ok().or_else(|| integral(text.parse().ok()?))
+        }
+        _ => None,
+    };
+    i32::try_from(code?).ok()
+}
+
+fn message(said: Option<Value>) -> String {
+    match said {
+        Some(Value::String(text)) => text,
+        Some(other) => other.to_string(),
+        None => "the server gave no message".to_owned(),
+    }
+}

@@ -1,0 +1,76 @@
+//! What a server writes, read so that no call waits for an answer that came already.
+//!
+//! rmcp drops a line that it cannot read, and the call waits for its limit. Here the id in the line ends
+//! the call. This folder knows messages and bytes; it knows no client and no connection.
+//!
+//! # What is read, and as what
+//!
+//! One table for lines of stdio, JSON bodies and event data. *Running* means: the id is that of a request
+//! that still waits. Only answers are mended: messages with the id of a running request and without a
+//! `method`. Requests and notifications of the server pass if rmcp reads them.
+//!
+//! | What comes | Is |
+//! |---|---|
+//! | bytes that are no UTF-8 | read with replacement characters |
+//! | a byte order mark | skipped |
+//! | a list of messages (a batch) | each of them |
+//! | several messages on a line | each of them |
+//! | an answer and then other text | the answer; the rest is told |
+//! | a null member (`"error": null`, `"method": null`) | absent |
+//! | `jsonrpc` missing or another version | ignored |
+//! | an id as a text or a float | the same id |
+//! | a result, and an error that is `false`, `""` or `{}` | the result |
+//! | an error, and a result that is `false`, `""`, `[]` or `{}` | the error |
+//! | a result and an error | unreadable |
+//! | the same member twice, and alike | once |
+//! | `id`, `result` or `error` twice, and different | unreadable |
+//! | neither a result nor an error | unreadable |
+//! | an error that is a text or another value | an error with that text, code 0 |
+//! | an error code as a float or a text with a number | that code |
+//! | an error code that is missing or out of range | code 0; a word as code stands in `data.code` unless there is `data` |
+//! | an error message that is no text, or missing | its JSON, or `the server gave no message` |
+//! | a result that is no object | unreadable; `{}` for requests whose result has no members, as `ping` |
+//! | `content` of a tool as a text or as one block | a list of one block |
+//! | `isError` as `"true"`, `"false"`, 1 or 0 | the flag; another value: unreadable |
+//! | a block that rmcp cannot read | without `annotations` and `_meta`, if that helps; else a text block that names its type and the reason |
+//! | no block can be read, and there is no `structuredContent` | unreadable |
+//! | broken JSON, nested deeper than 127, longer than 16 MiB | unreadable, if a scan finds a running id |
+//!
+//! *Unreadable* ends its call at once: [`InvalidOutput`](crate::Class::InvalidOutput), `Executed`, with the
+//! reason, the length and the beginning of the text as its [source](Unreadable). The connection is kept.
+//!
+//! Everything else without a running id is no answer: it is told as an event, and in the failure of a call
+//! that times out or is lost while it waits. An object without `jsonrpc`, `result` and `error` that has other
+//! members than `id` is such a text too: servers log JSON to stdout, and an `id` there may be anything.
+//!
+//! # Over HTTP
+//!
+//! A request is alone with its answer. A result or an error without an id is its answer. A body that is
+//! complete and has no answer in it is unreadable. An event that is no answer is skipped; if the stream then
+//! ends in order and without an answer, and some event looked like JSON, that event is unreadable. A
+//! body or a stream that breaks off is lost instead.
+
+mod answer;
+mod asked;
+mod content;
+mod error;
+mod lines;
+mod long;
+mod piece;
+mod read;
+mod result;
+mod scan;
+mod stdio;
+mod unread;
+mod unreadable;
+
+#[cfg(feature = "rmcp-client-http")]
+pub(super) use self::{
+    asked::Asked,
+    long::Long,
+    read::{Found, read},
+};
+pub(super) use self::{stdio::Stdio, unread::Unread, unreadable::Unreadable};
+
+/// The longest line, body or event that is read: as rmcp does it.
+pub(super) const LONGEST: usize = 16 * 1024 * 1024;

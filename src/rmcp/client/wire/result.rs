@@ -1,0 +1,157 @@
+use super::{asked::Kind, content::Content};
+use ::rmcp::model::{
+    CallToolResult, GetPromptResult, ListToolsResult, ReadResourceResult, ServerResult,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// A result, and what of it had to be left out.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) result: ServerResult,
+    pub(super) lost: Vec<String>,
+    /// Whether it is as it came.
+    pub(super) is_whole: bool,
+}
+
+impl From<ServerResult> for Read {
+    fn from(result: ServerResult) -> Self {
+        Self {
+            result,
+            lost: Vec::new(),
+            is_whole: true,
+        }
+    }
+}
+
+/// Reads a result of the kind that was asked for.
+///
+/// # Errors
+///
+/// Why it cannot be read.
+pub(super) fn read(result: Value, kind: Kind) -> Result<Read, String> {
+    let result = match (result, kind) {
+        (result @ Value::Object(_), _) => result,
+        (_, Kind::Empty) => return Ok(ServerResult::empty(()).into()),
+        (other, _) => return Err(format!("its result is {}, not an object", name(&other))),
+    };
+    match kind {
+        Kind::Tool => match CallToolResult::deserialize(&result) {
+            Ok(result) => Ok(ServerResult::CallToolResult(result).into()),
+            Err(_) => tool(result),
+        },
+        Kind::Resource => typed::<ReadResourceResult>(&result),
+        Kind::Prompt => typed::<GetPromptResult>(&result),
+        Kind::ToolList => typed::<ListToolsResult>(&result),
+        Kind::Empty | Kind::Other => any(&result),
+    }
+}
+
+/// A result of that type, or one that stands for a later one.
+fn typed<'a, T: Deserialize<'a> + Into<ServerResult>>(result: &'a Value) -> Result<Read, String> {
+    match T::deserialize(result) {
+        Ok(result) => Ok(result.into().into()),
+        Err(error) => interim(result).ok_or_else(|| format!("its result cannot be read: {error}")),
+    }
+}
+
+fn any(result: &Value) -> Result<Read, String> {
+    let result = ServerResult::deserialize(result);
+    result
+        .map(Read::from)
+        .map_err(|error| format!("its result cannot be read: {error}"))
+}
+
+/// A request for input, or a task.
+fn interim(result: &Value) -> Option<Read> {
+    match ServerResult::deserialize(result).ok()? {
+        result @ (ServerResult::InputRequiredResult(_) | ServerResult::CreateTaskResult(_)) => {
+            Some(result.into())
+        }
+        _ => None,
+    }
+}
+
+/// The result of a tool that is no result as it came.
+fn tool(result: Value) -> Result<Read, String> {
+    if let Some(interim) = interim(&result) {
+        return Ok(interim);
+    }
+    let Value::Object(mut members) = result else {
+        return Err("its result is not an object".to_owned());
+    };
+    // rmcp takes a result without anything for a good one.
+    let is_bare = |name: &String| matches!(name.as_str(), "_meta" | "resultType");
+    if members.keys().all(is_bare) && members.get("_meta").is_none_or(Value::is_object) {
+        return any(&Value::Object(members));
+    }
+    members.retain(|name, value| !value.is_null() || name == "structuredContent");
+    let flag = members.remove("isError").as_ref().map(flag).transpose()?;
+    let content = members.remove("content").map(Content::read).transpose()?;
+    if let Some(content) = &content
+        && content.is_lost()
+        && !members.contains_key("structuredContent")
+    {
+        return Err(format!(
+            "nothing of its result can be read: {}",
+            content.lost[0]
+        ));
+    }
+    let mut lost = Vec::new();
+    leave_out(&mut members, "_meta", Value::is_object, &mut lost);
+    leave_out(&mut members, "resultType", Value::is_string, &mut lost);
+    let has_content = content.is_some();
+    let content = content.unwrap_or_default();
+    if let Some(is_error) = flag {
+        members.insert("isError".to_owned(), json!(is_error));
+    }
+    if has_content {
+        members.insert("content".to_owned(), json!([]));
+    }
+    let mut result: CallToolResult = serde_json::from_value(Value::Object(members))
+        .map_err(|error| format!("its result cannot be read: {error}"))?;
+    result.content = content.blocks;
+    lost.extend(content.lost);
+    Ok(Read {
+        result: ServerResult::CallToolResult(result),
+        lost,
+        is_whole: false,
+    })
+}
+
+fn flag(flag: &Value) -> Result<bool, String> {
+    match flag {
+        Value::Bool(flag) => Ok(*flag),
+        Value::String(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+        Value::String(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+        Value::Number(number) if number.as_f64() == Some(1.0) => Ok(true),
+        Value::Number(number) if number.as_f64() == Some(0.0) => Ok(false),
+        _ => Err("its `isError` is neither true nor false".to_owned()),
+    }
+}
+
+/// Leaves out a member of a wrong kind that the result is whole without.
+fn leave_out(
+    members: &mut Map<String, Value>,
+    name: &str,
+    is_right: fn(&Value) -> bool,
+    lost: &mut Vec<String>,
+) {
+    if members.get(name).is_some_and(|value| !is_right(value)) {
+        members.remove(name);
+        lost.push(format!(
+            "`{name}` was left out, since it is of a wrong kind"
+        ));
+    }
+}
+
+fn name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,115 @@
+use super::{
+    Unread, Unreadable,
+    asked::Running,
+    lines::{Line, Lines},
+    read::{Found, read},
+};
+use crate::failure::Failure;
+use ::rmcp::{
+    RoleClient,
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    transport::{Transport, async_rw::AsyncRwTransport},
+};
+use serde::de::IgnoredAny;
+use std::{collections::VecDeque, io};
+use tokio::io::{AsyncRead, AsyncWrite, BufReader, Empty, empty};
+
+/// rmcp's transport over two streams, but for how it reads.
+pub(in crate::rmcp::client) struct Stdio<R, W: AsyncWrite> {
+    lines: Lines<BufReader<R>>,
+    writer: AsyncRwTransport<RoleClient, Empty, W>,
+    running: Running,
+    /// Read, and not handed on yet.
+    found: VecDeque<ServerJsonRpcMessage>,
+    unread: Unread,
+}
+
+impl<R, W> Stdio<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    pub(in crate::rmcp::client) fn new(reader: R, writer: W, unread: Unread) -> Self {
+        Self {
+            lines: Lines::new(BufReader::new(reader)),
+            writer: AsyncRwTransport::new_client(empty(), writer),
+            running: Running::default(),
+            found: VecDeque::new(),
+            unread,
+        }
+    }
+
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Whole(line) => self.read(&line),
+            // Without its end, an answer may still be whole.
+            Line::Last(line) if serde_json::from_slice::<IgnoredAny>(&line).is_ok() => {
+                self.read(&line);
+            }
+            Line::Last(line) => {
+                let text = String::from_utf8_lossy(&line);
+                self.unread.tell(Unreadable::new(
+                    "it was cut off by the end of the stream",
+                    &text,
+                ));
+            }
+            Line::Long(long) => {
+                let found = long.read(&mut self.running);
+                self.keep(found);
+            }
+        }
+    }
+
+    fn read(&mut self, line: &[u8]) {
+        for found in read(line, &mut self.running) {
+            self.keep(found);
+        }
+    }
+
+    fn keep(&mut self, found: Found) {
+        match found {
+            Found::Message(message) | Found::Foreign(message) | Found::Answer { message, .. } => {
+                self.found.push_back(message);
+            }
+            Found::Unreadable(unreadable) => self.unread.tell(unreadable),
+        }
+    }
+}
+
+impl<R, W> Transport<RoleClient> for Stdio<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        self.running.note(&message);
+        self.writer.send(message)
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            if let Some(message) = self.found.pop_front() {
+                return Some(message);
+            }
+            match self.lines.next().await {
+                Ok(Some(line)) => self.take(line),
+                Ok(None) => return None,
+                Err(error) => {
+                    let failure = Failure::connection("cannot read from the tool server");
+                    let failure = failure.because(error);
+                    tracing::warn!(error = %failure.chain(), "the connection is lost");
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.writer.close().await
+    }
+}

@@ -1,0 +1,82 @@
+use super::Unreadable;
+use crate::failure::Failure;
+use std::{
+    error::Error,
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The texts of a connection that were no messages: how many, and the last.
+#[derive(Clone, Debug, Default)]
+pub(in crate::rmcp::client) struct Unread(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    count: u64,
+    last: Option<Unreadable>,
+}
+
+impl Unread {
+    /// Tells one, and keeps it for the calls that wait.
+    pub(in crate::rmcp::client) fn tell(&self, text: Unreadable) {
+        let failure = Failure::invalid_output("the tool server wrote a text that is no message");
+        let failure = failure.because(text.clone());
+        tracing::warn!(error = %failure.chain(), "skipped what the tool server wrote");
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.count += 1;
+        seen.last = Some(text);
+    }
+
+    pub(in crate::rmcp::client) fn count(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).count
+    }
+
+    /// What was skipped after there were that many.
+    pub(in crate::rmcp::client) fn since(&self, count: u64) -> Option<Skipped> {
+        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = seen.count.saturating_sub(count);
+        let last = seen.last.clone().filter(|_| new > 0)?;
+        Some(Skipped {
+            count: new,
+            last,
+            source: None,
+        })
+    }
+}
+
+/// Texts that came while a call waited, and were not its answer.
+#[derive(Debug)]
+pub(in crate::rmcp::client) struct Skipped {
+    count: u64,
+    last: Unreadable,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl Skipped {
+    /// Adds what else is known of the failure.
+    pub(in crate::rmcp::client) fn because(
+        mut self,
+        source: Option<Arc<dyn Error + Send + Sync>>,
+    ) -> Self {
+        self.source = source;
+        self
+    }
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, last, .. } = self;
+        write!(
+            f,
+            "{count} text(s) of the server were no messages, the last: {last}"
+        )
+    }
+}
+
+impl Error for Skipped {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source
+            .as_ref()
+            .map(|source| &**source as &(dyn Error + 'static))
+    }
+}

@@ -1,0 +1,165 @@
+//! The standing stream, and what comes before an answer.
+
+use crate::support::{
+    Log, SECOND, Scripted, reconnect, resilience, retry,
+    scripted::{events, result, status},
+    within,
+};
+use axum::{body::Body, response::Response};
+use mcp_resilience::rmcp::client::{Client, Http};
+use rmcp::{
+    ClientHandler, RoleClient,
+    model::{CallToolRequestParams, CallToolResponse},
+    service::NotificationContext,
+};
+use serde_json::{Value, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+use tokio::{sync::Notify, time::Instant};
+
+/// The answer to `initialize`, with a session: only then a client opens the standing stream.
+fn session(id: &Value) -> Response {
+    let mut response = result(
+        id,
+        &json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "scripted", "version": "1"},
+        }),
+    );
+    let name = "s1".parse().unwrap();
+    response.headers_mut().insert("mcp-session-id", name);
+    response
+}
+
+/// Hears of new lists of tools.
+#[derive(Clone, Default)]
+struct Ear(Arc<Notify>);
+
+impl ClientHandler for Ear {
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.0.notify_one();
+    }
+}
+
+async fn connect<H: ClientHandler + Clone>(connector: Http<H>) -> Client {
+    let client = Client::builder(connector)
+        .resilience(resilience(&Log::default(), retry()).build().unwrap())
+        .reconnect(reconnect().build().unwrap());
+    within("a connection", client.connect()).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_standing_stream_is_opened_again_after_an_outage_of_the_server() {
+    let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+    let server = Scripted::start(move |seen, before| match (seen.verb.as_str(), before) {
+        ("POST", _) if seen.method() == "initialize" => Some(session(&seen.message["id"])),
+        ("GET", 0) => Some(events(Body::from(": here\n\n"))),
+        ("GET", 1) => Some(status(404)),
+        ("GET", 3) => Some(events(Body::from(format!("data: {changed}\n\n")))),
+        ("GET", _) => Some(status(503)),
+        _ => None,
+    });
+    let server = server.await;
+    let ear = Ear::default();
+    let client = connect(Http::new(&*server.url).handler(ear.clone())).await;
+    within("the notification", ear.0.notified()).await;
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_standing_stream_that_could_not_be_opened_at_first_is_opened_later() {
+    let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+    let server = Scripted::start(move |seen, before| match (seen.verb.as_str(), before) {
+        ("POST", _) if seen.method() == "initialize" => Some(session(&seen.message["id"])),
+        ("GET", 0) => Some(status(503)),
+        ("GET", _) => Some(events(Body::from(format!("data: {changed}\n\n")))),
+        _ => None,
+    });
+    let server = server.await;
+    let ear = Ear::default();
+    let client = connect(Http::new(&*server.url).handler(ear.clone())).await;
+    within("the notification", ear.0.notified()).await;
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_server_whose_standing_streams_end_at_once_is_not_flooded() {
+    let third = Arc::new(Notify::new());
+    let opened = Arc::clone(&third);
+    let server = Scripted::start(move |seen, before| {
+        if seen.verb == "GET" {
+            if before == 2 {
+                opened.notify_one();
+            }
+            return Some(events(Body::from("retry: 0\n\n")));
+        }
+        (seen.method() == "initialize").then(|| session(&seen.message["id"]))
+    });
+    let server = server.await;
+    let begun = Instant::now();
+    let client = connect(Http::new(&*server.url)).await;
+    within("the third stream", third.notified()).await;
+    // Pauses of 1 s and 2 s.
+    assert!(begun.elapsed() >= 3 * SECOND, "{:?}", begun.elapsed());
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_server_without_a_standing_stream_is_asked_once() {
+    for code in [404, 405, 501] {
+        let gets = Arc::new(AtomicUsize::new(0));
+        let (first, count) = (Arc::new(Notify::new()), Arc::clone(&gets));
+        let asked = Arc::clone(&first);
+        let server = Scripted::start(move |seen, _| {
+            if seen.verb == "GET" {
+                count.fetch_add(1, Relaxed);
+                asked.notify_one();
+                return Some(status(code));
+            }
+            (seen.method() == "initialize").then(|| session(&seen.message["id"]))
+        });
+        let server = server.await;
+        let client = connect(Http::new(&*server.url)).await;
+        within("the first", first.notified()).await;
+        // Later than a second try would come.
+        tokio::time::sleep(2 * SECOND).await;
+        assert_eq!(gets.load(Relaxed), 1, "{code}");
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn events_that_are_no_messages_are_skipped_before_every_answer() {
+    let noise =
+        "event: ping\ndata: 2026-01-01\n\ndata: hello\n\n: a comment\n\nwhat: is this\n\nid: \n\n";
+    let server = Scripted::start(move |seen, _| {
+        let id = seen.message.get("id")?;
+        let result = match seen.method() {
+            "initialize" => json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "scripted", "version": "1"},
+            }),
+            "tools/list" => json!({"tools": [{"name": "book", "inputSchema": {"type": "object"}}]}),
+            _ => json!({"content": [{"type": "text", "text": "fine"}]}),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
+        let body = format!("{noise}event: message\ndata: {answer}\n\n");
+        Some(events(Body::from(body)))
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url)).await;
+    assert_eq!(client.tools().len(), 1);
+    let answer = within(
+        "an answer",
+        client.call_tool(CallToolRequestParams::new("book")),
+    )
+    .await;
+    let CallToolResponse::Complete(result) = answer.unwrap() else {
+        panic!("an answer of another kind");
+    };
+    assert_eq!(json!(result)["content"][0]["text"], "fine");
+}
