@@ -34,9 +34,8 @@ fn name<E: Error + Send + Sync + 'static>(
             None => lost_answer(),
         },
         E::Deserialize(error) if error.is_eof() => lost_answer(),
-        E::UnexpectedContentType(_) | E::Deserialize(_) | E::ResponseBodyTooLarge { .. } => {
-            unreadable()
-        }
+        E::Deserialize(_) => unreadable(),
+        E::UnexpectedContentType(_) | E::ResponseBodyTooLarge { .. } => lost_answer(),
         E::ReservedHeaderConflict(_) => {
             Failure::disabled("a header of yours is one that the transport sets").not_sent()
         }
