@@ -209,7 +209,7 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
         Box::pin(async move {
             let has_session = Arc::new(AtomicBool::new(false));
             let transport = connector.transport(Arc::clone(&has_session));
-            let transport = transport.map_err(|f| f.not_sent())?;
+            let transport = transport.map_err(Failure::not_sent)?;
             let inner = dial(connector.settings.clone(), transport).await?;
             Ok(inner.with_session(has_session).into())
         })
