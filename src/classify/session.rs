@@ -3,16 +3,12 @@
 pub(crate) enum Session {
     /// It has one: "unknown session" refuses the call.
     #[cfg_attr(
-        not(feature = "rmcp-client-http"),
-        expect(dead_code, reason = "only the client over HTTP has one")
+        not(feature = "rmcp-client"),
+        allow(dead_code, reason = "only a client has one")
     )]
     Held,
     /// Nobody knows: such a text may be of a session of the tool's own.
     Untold,
     /// There is none: such a text is of something else.
-    #[cfg_attr(
-        not(any(feature = "rmcp-client", feature = "rmcp")),
-        allow(dead_code, reason = "only adapters know that")
-    )]
     None,
 }

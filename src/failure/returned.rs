@@ -10,6 +10,10 @@ pub(crate) struct Returned(BoxError);
 
 impl Returned {
     /// Marks an error; a failure needs no mark, it loses what only its author may say.
+    #[cfg_attr(
+        not(feature = "rmcp"),
+        allow(dead_code, reason = "only adapters run handlers")
+    )]
     pub(crate) fn by_handler(error: BoxError) -> BoxError {
         match error.downcast::<Failure>() {
             Ok(failure) => failure.across(Border::Handler).into(),

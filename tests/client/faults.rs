@@ -119,7 +119,7 @@ fn cases() -> Vec<Case> {
         case(status(503, json!({"after": true})), HTTP, Good(2), Flagged("unavailable", "unknown"), 1),
         case(status(500, json!({"after": true})), HTTP, Good(2), Flagged("upstream", "unknown"), 1),
         case(status(500, json!({"rpc": true, "after": true})), HTTP, Rejected("protocol"), Rejected("protocol"), 1),
-        case(status(400, json!({})), HTTP, Flagged("invalid_input", "refused"), Flagged("invalid_input", "refused"), 0),
+        case(status(400, json!({})), HTTP, Flagged("invalid_input", "unknown"), Flagged("invalid_input", "unknown"), 0),
         case(json!({"kind": "html", "after": true}), HTTP, UNREADABLE, UNREADABLE, 1),
         case(json!({"kind": "html"}), HTTP, UNREADABLE, UNREADABLE, 0),
         case(json!({"kind": "cut_body", "byte": 0}), HTTP, Good(2), LOST, 1),

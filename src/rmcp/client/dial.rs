@@ -48,7 +48,7 @@ where
             let message = format!("the tool server was not ready within {start_timeout:?}");
             Err(Failure::timeout(message).because(elapsed))
         })
-        .map_err(|failure| failure.not_sent())?;
+        .map_err(Failure::not_sent)?;
     catalog.fill(tools);
     Ok(Inner::new(running, call_timeout, &census))
 }

@@ -19,7 +19,7 @@ fn assert_is_crash(done: &Exchange, tool: &str, chain: &[&str]) {
     );
     let headline = format!("Error executing tool {tool}");
     let envelope = json!({
-        "code": "upstream_unknown", "error": headline, "retryable": false, "attempts": 1,
+        "code": "internal_error", "error": headline, "retryable": false, "attempts": 1,
     });
     let result = json!({
         "content": [{"type": "text", "text": done.text()}],

@@ -126,12 +126,11 @@ impl HttpRefusal {
                 failure = failure.with_code(code.clone());
             }
         }
-        match &self.error {
-            // A lost session is the stack's to mend, and nothing that a host can use.
-            Some(error) if class != Class::SessionLost => {
-                failure = failure.with_rpc_error(error.clone());
-            }
-            _ => {}
+        // A lost session is the stack's to mend, and nothing that a host can use.
+        if let Some(error) = &self.error
+            && class != Class::SessionLost
+        {
+            failure = failure.with_rpc_error(error.clone());
         }
         if failure.message().is_none() {
             failure = failure.with_message(format!("the tool server answered {}", self.status));

@@ -213,7 +213,7 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
             let has_session = Arc::new(AtomicBool::new(false));
             let unread = Unread::default();
             let transport = connector.transport(Arc::clone(&has_session), unread.clone());
-            let transport = transport.map_err(|f| f.not_sent())?;
+            let transport = transport.map_err(Failure::not_sent)?;
             let inner = dial(connector.settings.clone(), transport).await?;
             Ok(inner.with_session(has_session).telling(unread).into())
         })
