@@ -55,7 +55,7 @@ impl Name {
     pub(super) fn may_be_secret(&self, text: &str) -> bool {
         let name = self.as_str(text);
         self.kind(text) != Key::Harmless
-            || name.eq_ignore_ascii_case("key")
+            || is_short_name(name)
             || name.ends_with(|c: char| c.is_ascii_digit())
     }
 
@@ -98,15 +98,14 @@ impl Assignment {
         let name = self.name.as_str(text);
         let value = &text[self.value.range.clone()];
         match self.name.kind(text) {
-            Key::Harmless if name.eq_ignore_ascii_case("key") => {
+            // The key of an API, or the code of an authorization.
+            Key::Harmless if is_short_name(name) => {
                 let is_api_key =
                     self.is_in_query(text) && value.len() >= 16 && prose::is_random(value);
                 return is_api_key.then(|| self.value.range.clone());
             }
             Key::Harmless => return telegram(name, value).then(|| self.value.range.clone()),
-            Key::SecretUnlessCounted if value.bytes().all(|byte| byte.is_ascii_digit()) => {
-                return None;
-            }
+            Key::SecretUnlessCounted if is_amount(value) => return None,
             Key::Secret | Key::SecretUnlessCounted => {}
         }
         let is_directory = value.starts_with(['/', '~']) || value.get(1..3) == Some(":\\");
@@ -131,8 +130,9 @@ impl Assignment {
             return None;
         }
         // A word of programs, too, where it is not a parameter of a request.
-        let is_weak =
-            name.eq_ignore_ascii_case("signature") || name.eq_ignore_ascii_case("session");
+        let is_weak = ["signature", "session", "sig", "pat"]
+            .iter()
+            .any(|weak| name.eq_ignore_ascii_case(weak));
         if is_weak && !self.is_tight {
             return None;
         }
@@ -247,6 +247,17 @@ fn is_count(name: &str, value: &str) -> bool {
         && !["pin", "otp", "cvv", "cvc", "code"]
             .iter()
             .any(|short| name.ends_with(short))
+}
+
+/// Names of parameters that are secret only in the query of a URL.
+fn is_short_name(name: &str) -> bool {
+    name.eq_ignore_ascii_case("key") || name.eq_ignore_ascii_case("code")
+}
+
+/// `500`, `~1,500`, `12/100`, `4k`.
+fn is_amount(value: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_digit() || b",._/~%kKmM".contains(&byte);
+    value.len() <= 24 && value.bytes().all(is_part)
 }
 
 /// A bot's token: `123456789:AA…`.

@@ -144,10 +144,14 @@ impl Scan<'_> {
         assignment.secret(self.text)
     }
 
-    /// `--password value`, also as two strings of a list.
+    /// `--password value` or `-u user:password`, also as two strings of a list.
     fn flag(&self, at: usize) -> Option<Range<usize>> {
-        let is_flag = self.begins_word(at) && self.bytes.get(at + 1) == Some(&b'-');
-        is_flag.then(|| spoken::flag(self.text, at + 2))?
+        if !self.begins_word(at) {
+            return None;
+        }
+        let is_long = self.bytes.get(at + 1) == Some(&b'-');
+        let name = at + 1 + usize::from(is_long);
+        spoken::user(self.text, name).or_else(|| is_long.then(|| spoken::flag(self.text, name))?)
     }
 
     /// `<password>value</password>`.

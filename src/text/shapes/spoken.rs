@@ -76,6 +76,18 @@ pub(super) fn flag(text: &str, at: usize) -> Option<Range<usize>> {
     (!word.starts_with('-') && !prose::is_word(word)).then_some(value.range)
 }
 
+/// What follows `-u` or `--user`, if there is a password in it and not the number of a group.
+pub(super) fn user(text: &str, at: usize) -> Option<Range<usize>> {
+    let rest = text.get(at..)?;
+    let name = ["u ", "user ", "proxy-user "]
+        .iter()
+        .find(|name| rest.starts_with(**name))?;
+    let value = value::at(text, at + name.len())?;
+    let (_, password) = text[value.range.clone()].split_once(':')?;
+    let is_one = password.bytes().any(|byte| !byte.is_ascii_digit()) && !password.starts_with("//");
+    is_one.then_some(value.range)
+}
+
 /// The content of an element whose tag ends there.
 pub(super) fn element(text: &str, at: usize) -> Option<Range<usize>> {
     let before = &text.as_bytes()[..at];
