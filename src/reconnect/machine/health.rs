@@ -95,6 +95,10 @@ impl Health {
         }
     }
 
+    pub(super) fn has_answered(&self) -> bool {
+        self.answers > 0
+    }
+
     /// Whether one more answer would change nothing.
     pub(super) fn is_settled(&self) -> bool {
         self.answers >= GOOD && self.unanswered == 0 && self.probe.is_none()
