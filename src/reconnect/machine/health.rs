@@ -80,10 +80,12 @@ impl Health {
         if class == Class::SessionLost || self.answers < GOOD {
             return Worth::Nothing;
         }
-        match age >= first_wait {
-            true => Worth::Good,
-            false if self.is_at_once => Worth::Nothing,
-            false => Worth::OneDial,
+        if age >= first_wait {
+            Worth::Good
+        } else if self.is_at_once {
+            Worth::Nothing
+        } else {
+            Worth::OneDial
         }
     }
 

@@ -57,7 +57,7 @@ impl Outages {
         match &self.current {
             Some(outage) => ConnectionState::Failed {
                 failure: Arc::clone(&outage.last),
-                next_dial: outage.due.into_std(),
+                next_dial: outage.due,
             },
             None => ConnectionState::Idle,
         }
