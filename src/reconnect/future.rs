@@ -56,12 +56,11 @@ where
     pub(super) fn new(call: Req, owner: Arc<Owner<C>>) -> Self {
         let leased = owner.shared.connection();
         let mut ticket = None;
-        let state = match leased {
-            Some(_) => State::Readying(None),
-            None => {
-                let ticket = *ticket.insert(owner.shared.ticket());
-                State::waiting(&owner, ticket)
-            }
+        let state = if leased.is_some() {
+            State::Readying(None)
+        } else {
+            let ticket = *ticket.insert(owner.shared.ticket());
+            State::waiting(&owner, ticket)
         };
         Self {
             state,

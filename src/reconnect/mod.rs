@@ -34,7 +34,7 @@
 //! | The call | waits for |
 //! |---|---|
 //! | came before a dial failed | a connection, over any number of dials, for the patience (30 s) |
-//! | the same, but the server refuses: the dials fail in a way that [does not heal](crate::Class::heals) with time, such as `Unauthorized` | dials in the first 5 s of the outage |
+//! | the same, but the server refuses: dials fail in a way that [does not heal](crate::Class::heals) with time, such as `Unauthorized` | two such dials in a row |
 //! | came after a dial failed, or in an outage older than 5 s | the end of one dial, if it is due within 5 s; else it fails at once |
 //! | any | no dial that is due after the end of its patience: it fails as soon as that is known |
 //!

@@ -181,7 +181,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
         (current == generation).then(|| made.clone())
     }
 
-    /// Retires a connection that is lost, and says whether it was good.
+    /// Retires a connection that is lost, and says whether repeats of its calls are paced.
     pub(super) fn lost(&self, generation: Generation, failure: &Failure) -> bool {
         let wait = self.draw();
         let now = Instant::now();
@@ -197,7 +197,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
         }
         // The connection itself goes here, outside the lock: closing it may take what it takes.
         drop(lost.retired);
-        lost.was_good
+        lost.is_paced
     }
 
     pub(super) fn reset(&self) {

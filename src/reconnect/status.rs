@@ -1,6 +1,6 @@
 use crate::failure::Failure;
-use std::{sync::Arc, time::Instant};
-use tokio::sync::watch;
+use std::sync::Arc;
+use tokio::{sync::watch, time::Instant};
 
 /// How a connection stands.
 #[derive(Clone, Debug)]
@@ -66,16 +66,12 @@ impl StateChanges {
     ///
     /// Cancel safe: a change that was not returned is returned by the next call.
     pub async fn next(&mut self) -> Option<ConnectionState> {
-        loop {
-            let is_over = self.states.borrow().is_closed();
-            if is_over && !self.states.has_changed().unwrap_or(false) {
-                return None;
-            }
-            if self.states.changed().await.is_err() {
-                return None;
-            }
-            return Some(self.states.borrow_and_update().clone());
+        let is_over = self.states.borrow().is_closed();
+        if is_over && !self.states.has_changed().unwrap_or(false) {
+            return None;
         }
+        self.states.changed().await.ok()?;
+        Some(self.states.borrow_and_update().clone())
     }
 
     /// Waits until the state is one that `is_wanted` accepts, and returns it. None if it was shut

@@ -2,7 +2,7 @@
 
 use super::{
     dialing,
-    machine::{Generation, Look, Ticket},
+    machine::{Generation, Look, Machine, Ticket},
     shared::Shared,
 };
 use crate::failure::Failure;
@@ -76,13 +76,13 @@ struct Waiting<'a, C: Clone + Send + 'static>(&'a Shared<C>);
 
 impl<'a, C: Clone + Send + 'static> Waiting<'a, C> {
     fn new(shared: &'a Shared<C>) -> Self {
-        shared.tell(|machine| machine.join());
+        shared.tell(Machine::join);
         Self(shared)
     }
 }
 
 impl<C: Clone + Send + 'static> Drop for Waiting<'_, C> {
     fn drop(&mut self) {
-        self.0.tell(|machine| machine.leave());
+        self.0.tell(Machine::leave);
     }
 }

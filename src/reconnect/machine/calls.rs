@@ -6,7 +6,7 @@ use super::{
     phase::{Generation, Phase},
     state::Machine,
 };
-use crate::failure::Failure;
+use crate::failure::{Class, Failure};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -21,19 +21,18 @@ impl<C: Clone> Machine<C> {
     ) -> Lost<C> {
         let (good_after, first_wait) = (self.good_after, self.first_wait);
         let Some(live) = self.live(generation) else {
-            let was_good = matches!(self.retired, Some((last, true)) if last == generation);
             return Lost {
                 retired: None,
-                was_good,
+                is_paced: matches!(self.retired, Some((last, true)) if last == generation),
             };
         };
-        let worth = live
-            .health
-            .worth(failure.class(), now, good_after, first_wait);
-        let was_good = self.outages.lost(worth, failure, wait, now);
+        let class = failure.class();
+        let worth = live.health.worth(class, now, good_after, first_wait);
+        let is_session = class == Class::SessionLost && live.health.has_answered();
+        let is_paced = self.outages.lost(worth, failure, wait, now) || is_session;
         Lost {
-            retired: self.retire(was_good),
-            was_good,
+            retired: self.retire(is_paced),
+            is_paced,
         }
     }
 

@@ -34,6 +34,7 @@ pub(in crate::reconnect) struct Ended<C> {
 pub(in crate::reconnect) struct Lost<C> {
     /// Set if the connection was in use until now.
     pub(in crate::reconnect) retired: Option<C>,
-    /// Whether the connection was good, so that the next dial is not spaced.
-    pub(in crate::reconnect) was_good: bool,
+    /// Whether a repeat of the call needs no wait and no budget: the connection was good, or the
+    /// dial sees to the wait.
+    pub(in crate::reconnect) is_paced: bool,
 }

@@ -80,10 +80,12 @@ impl Health {
         if class == Class::SessionLost || self.answers < GOOD {
             return Worth::Nothing;
         }
-        match age >= first_wait {
-            true => Worth::Good,
-            false if self.is_at_once => Worth::Nothing,
-            false => Worth::OneDial,
+        if age >= first_wait {
+            Worth::Good
+        } else if self.is_at_once {
+            Worth::Nothing
+        } else {
+            Worth::OneDial
         }
     }
 
@@ -93,6 +95,10 @@ impl Health {
         if let Some(probe) = &mut self.probe {
             probe.is_refuted = true;
         }
+    }
+
+    pub(super) fn has_answered(&self) -> bool {
+        self.answers > 0
     }
 
     /// Whether one more answer would change nothing.

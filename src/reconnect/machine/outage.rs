@@ -15,6 +15,9 @@ use tokio::time::Instant;
 /// Dials have no floor of a server's: this keeps the shortest draw from being none.
 const SHORTEST_WAIT: Duration = Duration::from_millis(10);
 
+/// So many refusals in a row are believed.
+const REFUSALS: u32 = 2;
+
 /// From the first failure after a good connection to the next good connection.
 #[derive(Clone, Debug)]
 pub(super) struct Outages {
@@ -31,6 +34,8 @@ struct Outage {
     last: Arc<Failure>,
     /// The last failure was a dial's, and not the loss of a connection that was no good.
     is_of_dial: bool,
+    /// So many dials in a row were refused in a way that time alone does not heal.
+    refusals: u32,
     /// No dial before this.
     due: Instant,
     /// The part of it that the server asked for.
@@ -52,7 +57,7 @@ impl Outages {
         match &self.current {
             Some(outage) => ConnectionState::Failed {
                 failure: Arc::clone(&outage.last),
-                next_dial: outage.due.into_std(),
+                next_dial: outage.due,
             },
             None => ConnectionState::Idle,
         }
@@ -108,10 +113,7 @@ impl Outages {
             }
             return Some(failure);
         }
-        // The server refuses, and goes on refusing: time alone does not heal that.
-        let is_refused = !waits_once
-            && !outage.last.class().heals()
-            && outage.due.saturating_duration_since(outage.since) > self.fail_fast_after;
+        let is_refused = !waits_once && outage.refusals >= REFUSALS;
         if self.is_over(ticket) || is_refused {
             let mut failure = outage.failure();
             if is_old {
@@ -166,11 +168,18 @@ impl Outages {
     fn back_off(&mut self, failure: Failure, is_of_dial: bool, wait: Duration, now: Instant) {
         let ceiling = self.ceilings.next().unwrap_or_default();
         let wait = wait.min(ceiling).max(SHORTEST_WAIT);
+        let is_refusal = is_of_dial && !failure.class().heals();
+        let refusals = self.current.as_ref().map_or(0, |outage| outage.refusals);
         let asked_until = failure.retry_after().map(|floor| later(now, floor));
         self.current = Some(Outage {
             since: self.current.as_ref().map_or(now, |outage| outage.since),
             last: Arc::new(failure),
             is_of_dial,
+            refusals: if is_refusal {
+                refusals.saturating_add(1)
+            } else {
+                0
+            },
             due: later(asked_until.unwrap_or(now), wait),
             asked_until,
         });

@@ -21,7 +21,7 @@ pub(in crate::reconnect) struct Machine<C> {
     generation: Generation,
     // Callers between `join` and `leave`.
     waiting: usize,
-    // The last connection that was retired, and whether it was good.
+    // The last connection that was retired, and whether repeats of its calls are paced.
     pub(super) retired: Option<(Generation, bool)>,
     first_dial_is_fatal: bool,
     pub(super) good_after: Duration,
@@ -221,10 +221,10 @@ impl<C: Clone> Machine<C> {
         self.dials
     }
 
-    pub(super) fn retire(&mut self, was_good: bool) -> Option<C> {
+    pub(super) fn retire(&mut self, is_paced: bool) -> Option<C> {
         match mem::replace(&mut self.phase, Phase::Idle) {
             Phase::Connected(live) => {
-                self.retired = Some((live.generation, was_good));
+                self.retired = Some((live.generation, is_paced));
                 Some(live.connection)
             }
             other => {

@@ -211,8 +211,8 @@ async fn a_connection_is_replaced_for_what_a_rule_makes_of_its_errors() {
 
 #[tokio::test(start_paused = true)]
 async fn the_connectors_own_errors_are_named_by_the_same_rules() {
-    // Both may heal; of credentials that are refused less is expected.
-    for (number, class, dials) in [(2, "unauthorized", 3), (7, "connection", 4)] {
+    // Both may heal. Credentials that are refused twice are believed to be wrong.
+    for (number, class, dials) in [(2, "unauthorized", 2), (7, "connection", 4)] {
         let lines = Lines::default();
         let dialled = Arc::new(Mutex::new(0));
         let counted = Arc::clone(&dialled);

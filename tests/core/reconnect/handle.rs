@@ -99,7 +99,7 @@ async fn every_state_can_be_waited_for() {
         panic!("it failed");
     };
     assert!(failure.chain().to_string().ends_with("401"));
-    let wait = next_dial - tokio::time::Instant::now().into_std();
+    let wait = next_dial - tokio::time::Instant::now();
     assert_eq!(wait, SECOND);
     let state = failed.wait_for(|state| matches!(state, State::Down { .. }));
     assert!(state.await.is_some());

@@ -19,9 +19,10 @@ fn fails_at_first(
     let count = Arc::clone(&made);
     let request = move |connection: Connection| {
         let is_first = count.fetch_add(1, Relaxed) == 0;
-        std::future::ready(match is_first {
-            true => Err(failure()),
-            false => Ok(connection.number),
+        std::future::ready(if is_first {
+            Err(failure())
+        } else {
+            Ok(connection.number)
         })
     };
     (request, made)
