@@ -104,7 +104,7 @@ async fn what_rmcps_own_client_for_http_reports_is_named() {
             D::Unknown,
             None,
         ),
-        (json!({"kind": "html"}), C::Connection, D::Unknown, None),
+        (json!({"kind": "html"}), C::InvalidOutput, D::Executed, None),
         (
             json!({"kind": "drop_after"}),
             C::Connection,
