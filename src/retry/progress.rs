@@ -3,6 +3,7 @@ use super::{
     policy::{OwnWaits, Policy, Word},
 };
 use crate::{
+    call::ToolCall,
     failure::{Class, Delivery, Failure, Stopped},
     ledger::{self, Retried},
 };
@@ -154,6 +155,15 @@ impl<S, Req> Progress<S, Req> {
             failure.set_attempts(self.attempt, waits);
         }
         failure
+    }
+}
+
+impl<S, Req: ToolCall> Progress<S, Req> {
+    /// Asks again whether the call may run twice: its hints may have changed while it ran.
+    pub(super) fn ask_again(&mut self) {
+        if let Some((call, _)) = &self.again {
+            self.word = self.policy.word_on(call);
+        }
     }
 }
 
