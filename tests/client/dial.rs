@@ -214,7 +214,7 @@ async fn hints_come_from_the_list_of_tools_and_anew_with_each_dial() {
         )
     };
     assert_eq!(hints(), (Some(reads), Some(Hints::new())));
-    assert_eq!(client.tools().len(), 3);
+    assert_eq!(client.tools().unwrap().len(), 3);
 
     client
         .call_tool(call("look", &json!({"kind": "die_after"}), 1))

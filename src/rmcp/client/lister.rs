@@ -83,7 +83,11 @@ impl Lister {
     /// the server asks to wait, it is asked again in time.
     ///
     /// Fails only if the connection is closed.
-    pub(super) async fn begin(&self, limit: Duration, at_most: Duration) -> Result<Pauses, Failure> {
+    pub(super) async fn begin(
+        &self,
+        limit: Duration,
+        at_most: Duration,
+    ) -> Result<Pauses, Failure> {
         let mut pauses = Pauses::new();
         let until = Instant::now() + at_most;
         loop {

@@ -65,6 +65,7 @@
 //! For a service over HTTP that is no MCP server. And where several processes are to share one server:
 //! each client has a connection, and a child process, of its own.
 
+mod announced;
 mod builder;
 mod call;
 mod catalog;
@@ -78,6 +79,9 @@ mod dial;
 mod errors;
 #[cfg(feature = "rmcp-client-http")]
 mod http;
+mod lister;
+mod pages;
+mod requests;
 mod settings;
 
 #[cfg(feature = "rmcp-client-http")]

@@ -43,7 +43,7 @@ use tower::Service;
 /// | Setting | Default |
 /// |---|---|
 /// | [`start_timeout`](Self::start_timeout): spawning, the handshake and the list of tools | 10 s |
-/// | [`call_timeout`](Self::call_timeout): one call | 60 s |
+/// | [`call_timeout`](Self::call_timeout): one call | none: the layers around it have one |
 /// | [`lifecycle`](Self::lifecycle) | `initialize` |
 ///
 /// # Errors
@@ -179,10 +179,11 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
         let connector = self.clone();
         Box::pin(async move {
             let settings = connector.settings.clone();
-            let started = Child::start(connector.command(), &settings.census);
+            let shared = settings.shared();
+            let started = Child::start(connector.command(), &shared.census);
             let (child, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
             let transport = AsyncRwTransport::new_client(stdout, stdin);
-            match dial(settings, transport).await {
+            match dial(settings, &shared, transport).await {
                 Ok(connection) => Ok(connection.of_child(child).into()),
                 Err(failure) if failure.class() == Class::Connection => {
                     Err(child.explain(failure).await)
