@@ -6,12 +6,18 @@
 )]
 
 mod call_tool;
+mod catalog;
+mod clients;
 mod close;
 mod dial;
 mod faults;
+mod handler;
+mod limits;
 mod many;
 mod peers;
+mod requests;
 mod rmcp_texts;
+mod signals;
 mod status;
 mod support;
 mod wire;
