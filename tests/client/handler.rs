@@ -313,7 +313,7 @@ async fn what_a_server_tells_reaches_the_users_handler() {
 #[derive(Clone)]
 struct Looks {
     client: Arc<Mutex<Option<Client>>>,
-    hints: Arc<Mutex<Option<Option<Hints>>>>,
+    hints: Arc<Mutex<Option<Hints>>>,
 }
 
 impl ClientHandler for Looks {
@@ -321,7 +321,7 @@ impl ClientHandler for Looks {
         let client = self.client.lock().unwrap().clone().unwrap();
         let listed = client.list_tools().await;
         assert!(listed.is_ok());
-        *self.hints.lock().unwrap() = Some(client.catalog().hints("ask"));
+        *self.hints.lock().unwrap() = client.catalog().hints("ask");
     }
 }
 
@@ -341,7 +341,7 @@ async fn a_handler_that_is_told_of_a_change_can_list_the_tools() {
         }
     })
     .await;
-    assert_eq!(*looks.hints.lock().unwrap(), Some(Some(Hints::new())));
+    assert_eq!(*looks.hints.lock().unwrap(), Some(Hints::new()));
     *looks.client.lock().unwrap() = None;
     client.close().await;
 }

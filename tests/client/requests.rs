@@ -87,8 +87,10 @@ async fn forgetful(words: &'static str) -> (Scripted, Arc<AtomicU32>) {
 
 type Made<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 
+type Request = (&'static str, fn(&Client) -> Made<'_>);
+
 /// Every request of a client that is no call, by its method.
-fn requests() -> Vec<(&'static str, fn(&Client) -> Made<'_>)> {
+fn requests() -> Vec<Request> {
     fn one<T: PartialEq + std::fmt::Debug>(items: &[T]) {
         assert_eq!(items.len(), 1, "{items:?}");
     }

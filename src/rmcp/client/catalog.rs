@@ -223,10 +223,12 @@ impl Catalog {
         self.read(|known| {
             let is_known = known.applied.connection == connection;
             let is_new = !known.is_stale() && known.applied.renewed == known.renewed;
-            match known.applied.connection > connection {
-                true => Due::Superseded,
-                false if is_known && is_new => Due::Nothing,
-                false => Due::Read,
+            if known.applied.connection > connection {
+                Due::Superseded
+            } else if is_known && is_new {
+                Due::Nothing
+            } else {
+                Due::Read
             }
         })
     }

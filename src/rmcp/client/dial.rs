@@ -60,8 +60,8 @@ where
         .map_err(|failure| failure.with_delivery(Delivery::NotSent))?;
     let lister = Lister::new(running.peer().clone(), shared.catalog.clone());
     let remains = start_timeout.saturating_sub(begun.elapsed());
-    let listed = lister.begin(start_timeout / 2, remains).await;
-    let pauses = listed.map_err(|error| {
+    let first = lister.begin(start_timeout / 2, remains).await;
+    let pauses = first.map_err(|error| {
         Failure::connection("the tool server closed the connection before it was ready")
             .with_delivery(Delivery::NotSent)
             .because(error)

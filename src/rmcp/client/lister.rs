@@ -46,7 +46,7 @@ impl Lister {
     /// Reads all pages. The catalog keeps what it had if that fails.
     pub(super) async fn read(&self, limit: Duration) -> Result<(), Failure> {
         let reading = self.catalog.begin(self.connection);
-        match time::timeout(limit, self.pages()).await {
+        match time::timeout(limit, Box::pin(self.pages())).await {
             Ok(Ok(Listed { items, incomplete })) => {
                 self.catalog.fill(reading, items, incomplete);
                 Ok(())
@@ -145,10 +145,9 @@ impl Lister {
         let mut news = self.catalog.news();
         loop {
             match self.catalog.due(self.connection) {
-                Due::Superseded => return,
-                Due::Nothing if news.changed().await.is_ok() => continue,
-                Due::Nothing => return,
                 Due::Read => {}
+                Due::Nothing if news.changed().await.is_ok() => continue,
+                Due::Nothing | Due::Superseded => return,
             }
             pauses.wait().await;
             match self.read(READING).await {

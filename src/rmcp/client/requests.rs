@@ -221,7 +221,8 @@ impl Client {
         let limit = self.parts.limits.request;
         let answer = self.parts.handle.with(|made| {
             let connection = inner(&made);
-            let answer = request(connection.peer().clone());
+            // Large: rmcp holds the whole request in it.
+            let answer = Box::pin(request(connection.peer().clone()));
             async move { connection.ask(limit, answer).await.map_err(judge) }
         });
         self.parts.shared.census.counted(answer).await

@@ -33,9 +33,9 @@ use tower::Service;
 /// what it left behind is killed then. Where the runtime ends before that, the group is killed. A child
 /// that ends by itself may leave others of its group behind: they see the end of their stdin.
 ///
-/// **A Ctrl-C in a terminal does not reach the child.** A process that ends by one, without running
-/// destructors, leaves it to notice the end of its stdin. Wait for the signal and
-/// [`close`](super::Client::close) the client instead.
+/// **A Ctrl-C in a terminal does not reach the child.** A process that ends by a signal, without running
+/// destructors, leaves it to notice the end of its stdin. Wait for the signals and
+/// [`close`](super::Client::close) the client instead: see [signals](super#signals).
 ///
 /// What it writes to stderr is read, and goes to `tracing` at debug level; its last lines and its
 /// exit status are the source of the failure of a call that was lost with it. No model sees them.
