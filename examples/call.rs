@@ -22,26 +22,23 @@
 //! itself, and is killed then, with all processes that it started. A second signal does not wait for
 //! that second.
 
+#[path = "call/output.rs"]
+mod output;
 #[path = "call/signals.rs"]
 mod signals;
 
 use clap::{CommandFactory, Parser, error::ErrorKind};
 use mcp_resilience::{
-    Failure, ResilienceLayer,
+    ResilienceLayer,
     call::Hints,
     reconnect::ReconnectLayer,
     retry::RetryLayer,
     rmcp::client::{ChildProcess, Client, Http},
 };
-use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
-use serde_json::{Value, json};
+use output::{answer, complain, list};
+use rmcp::model::{CallToolRequestParams, JsonObject};
 use signals::Signals;
-use std::{
-    error::Error,
-    io::{self, Write},
-    process::ExitCode,
-    time::Duration,
-};
+use std::{error::Error, process::ExitCode, time::Duration};
 use tokio::{runtime, time};
 
 /// Makes one call to an MCP server, and prints the result as JSON.
@@ -260,59 +257,6 @@ impl Task {
             },
         }
     }
-}
-
-fn answer(answer: Result<CallToolResponse, Failure>) -> u8 {
-    match answer {
-        Ok(CallToolResponse::Complete(result)) => {
-            let code = if result.is_error == Some(true) {
-                FLAGGED
-            } else {
-                0
-            };
-            print(&json!(result));
-            code
-        }
-        Ok(CallToolResponse::InputRequired(result)) => {
-            print(&json!(result));
-            0
-        }
-        Ok(CallToolResponse::Task(result)) => {
-            print(&json!(result));
-            0
-        }
-        Ok(_) => 0,
-        Err(failure) => {
-            complain(&match failure.rpc_error() {
-                Some(error) => format!("error {}: {}", error.code, error.message),
-                None => format!("error: {}", failure.chain()),
-            });
-            REJECTED
-        }
-    }
-}
-
-fn list(tools: &[Tool]) -> u8 {
-    let listed = tools.iter().map(|tool| {
-        json!({
-            "name": tool.name,
-            "description": tool.description,
-            "annotations": tool.annotations,
-        })
-    });
-    print(&Value::Array(listed.collect()));
-    0
-}
-
-fn print(value: &Value) {
-    // Whoever reads may have read enough.
-    let _ = writeln!(io::stdout(), "{value:#}");
-}
-
-/// In one write: the log has the same stderr.
-fn complain(text: &str) {
-    // Nobody is left to tell that stderr is gone.
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 fn seconds(text: &str) -> Result<Duration, &'static str> {

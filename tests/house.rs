@@ -36,6 +36,7 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "rmcp",
         &[
+            "backoff",
             "call",
             "call_log",
             "classify",

@@ -89,7 +89,7 @@ impl Lister {
         at_most: Duration,
     ) -> Result<Pauses, Failure> {
         let mut pauses = Pauses::new();
-        let until = Instant::now() + at_most;
+        let until = after(at_most);
         loop {
             let limit = limit.min(until.saturating_duration_since(Instant::now()));
             let Err(failure) = self.read(limit).await else {
@@ -129,6 +129,7 @@ impl Lister {
         let mut pauses = Pauses::new();
         while announces && !self.peer.is_transport_closed() {
             pauses.wait().await;
+            pauses.begin();
             let filter = SubscriptionFilter::builder().tools_list_changed().build();
             if let Ok(mut subscription) = self.peer.listen(filter).await {
                 // There may have been changes before.
@@ -145,11 +146,16 @@ impl Lister {
         let mut news = self.catalog.news();
         loop {
             match self.catalog.due(self.connection) {
-                Due::Read => {}
+                Due::Read if pauses.is_over() => {}
+                Due::Read => {
+                    pauses.wait().await;
+                    // Somebody else may have read the list meanwhile.
+                    continue;
+                }
                 Due::Nothing if news.changed().await.is_ok() => continue,
                 Due::Nothing | Due::Superseded => return,
             }
-            pauses.wait().await;
+            pauses.begin();
             match self.read(READING).await {
                 Ok(()) => pauses.after_success(),
                 Err(_) if self.peer.is_transport_closed() => return,
@@ -185,11 +191,19 @@ impl Pauses {
         }
     }
 
-    async fn wait(&mut self) {
+    fn is_over(&self) -> bool {
+        self.next <= Instant::now()
+    }
+
+    async fn wait(&self) {
+        time::sleep_until(self.next).await;
+    }
+
+    /// Begins a reading: after a calm time the pauses are short again.
+    fn begin(&mut self) {
         if self.next + CALM < Instant::now() {
             self.ceilings = ceilings();
         }
-        time::sleep_until(self.next).await;
     }
 
     fn after_success(&mut self) {
@@ -201,10 +215,14 @@ impl Pauses {
         let asked_for = failure.retry_after().unwrap_or_default();
         let jitter = Jitter::full().draw(ceiling / 2);
         let pause = asked_for.max(ceiling / 2).saturating_add(jitter);
-        let now = Instant::now();
-        // A hint beyond the end of time: the next connection reads the list.
-        self.next = now.checked_add(pause).unwrap_or(now + 1_000_000 * CALM);
+        self.next = after(pause);
     }
+}
+
+/// A wait beyond the end of time is only a long one.
+fn after(wait: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(wait).unwrap_or(now + 1_000_000 * CALM)
 }
 
 fn ceilings() -> Ceilings {
