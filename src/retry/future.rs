@@ -72,7 +72,7 @@ where
                     }
                     Poll::Ready(Err(error)) => {
                         let mut failure = Failure::from_any(error);
-                        progress.ask_again();
+                        progress.look_again();
                         match progress.next_wait(&failure) {
                             Ok(wait) => {
                                 failure.forget_result();

@@ -159,10 +159,12 @@ impl<S, Req> Progress<S, Req> {
 }
 
 impl<S, Req: ToolCall> Progress<S, Req> {
-    /// Asks again whether the call may run twice: its hints may have changed while it ran.
-    pub(super) fn ask_again(&mut self) {
-        if let Some((call, _)) = &self.again {
-            self.word = self.policy.word_on(call);
+    /// Looks at the hints again: they may have changed while the call ran.
+    pub(super) fn look_again(&mut self) {
+        if let (Word::Hinted, Some((call, _))) = (self.word, &self.again)
+            && !call.hints().may_repeat()
+        {
+            self.word = Word::Unsaid;
         }
     }
 }
