@@ -10,29 +10,36 @@
 //!
 //! | | |
 //! |---|---|
-//! | 0 | a result |
+//! | 0 | a result, or the list of tools |
 //! | 1 | a flagged result |
 //! | 2 | a JSON-RPC error, on stderr |
 //! | 3 | no server: why, and its last words, on stderr |
+//! | 4 | the server does not list its tools (`--list`): why, on stderr |
 //! | 64 | bad usage |
-//! | 130 | interrupted |
+//! | 129, 130, 143 | ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM |
+//!
+//! After a signal the call is cancelled and its line is written. The server gets a second to end by
+//! itself, and is killed then, with all processes that it started. A second signal does not wait for
+//! that second.
+
+#[path = "call/output.rs"]
+mod output;
+#[path = "call/signals.rs"]
+mod signals;
 
 use clap::{CommandFactory, Parser, error::ErrorKind};
 use mcp_resilience::{
-    Failure, ResilienceLayer,
+    ResilienceLayer,
     call::Hints,
     reconnect::ReconnectLayer,
     retry::RetryLayer,
     rmcp::client::{ChildProcess, Client, Http},
 };
-use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, Tool};
-use serde_json::{Value, json};
-use std::{
-    error::Error,
-    io::{self, Write},
-    process::ExitCode,
-    time::Duration,
-};
+use output::{answer, complain, list};
+use rmcp::model::{CallToolRequestParams, JsonObject};
+use signals::Signals;
+use std::{error::Error, process::ExitCode, time::Duration};
+use tokio::{runtime, time};
 
 /// Makes one call to an MCP server, and prints the result as JSON.
 #[derive(Parser)]
@@ -77,33 +84,58 @@ struct Task {
 }
 
 enum Server {
-    Command(Vec<String>),
+    Command(String, Vec<String>),
     Url(String),
 }
 
 const FLAGGED: u8 = 1;
 const REJECTED: u8 = 2;
 const NO_SERVER: u8 = 3;
+const NO_LIST: u8 = 4;
 const USAGE: u8 = 64;
-const INTERRUPTED: u8 = 130;
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
+/// How long a server may take to end by itself after a signal.
+const GRACE: Duration = Duration::from_secs(1);
+
+fn main() -> ExitCode {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            complain(&format!("error: no runtime: {error}"));
+            return ExitCode::from(NO_SERVER);
+        }
+    };
+    let code = runtime.block_on(run());
+    // The end of its tasks kills a server that still runs. A lookup of a host may go on for long.
+    runtime.shutdown_timeout(Duration::from_millis(100));
+    ExitCode::from(code)
+}
+
+async fn run() -> u8 {
+    // Before anything is started that a signal would leave behind.
+    let signals = match Signals::listen() {
+        Ok(signals) => signals,
+        Err(error) => {
+            complain(&format!("error: cannot listen to signals: {error}"));
+            return NO_SERVER;
+        }
+    };
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) => {
             // Nobody is left to tell that stderr is gone.
             let _ = error.print();
             let is_help = matches!(error.kind(), ErrorKind::DisplayHelp);
-            return ExitCode::from(if is_help { 0 } else { USAGE });
+            return if is_help { 0 } else { USAGE };
         }
     };
     match options.task() {
-        Ok(task) => ExitCode::from(task.run().await),
+        Ok(task) => task.run(signals).await,
         Err(problem) => {
             let usage = Options::command().render_usage();
             complain(&format!("error: {problem}\n\n{usage}"));
-            ExitCode::from(USAGE)
+            USAGE
         }
     }
 }
@@ -118,10 +150,12 @@ impl Options {
                 Server::Url(url)
             }
             (Some(_), _) => return Err("give a url or a command, and not both".into()),
-            (None, command) if command.is_empty() => {
-                return Err("no server: give `--url URL`, or `-- COMMAND` at the end".into());
-            }
-            (None, command) => Server::Command(command),
+            (None, command) => match command.split_first() {
+                Some((program, arguments)) => Server::Command(program.clone(), arguments.to_vec()),
+                None => {
+                    return Err("no server: give `--url URL`, or `-- COMMAND` at the end".into());
+                }
+            },
         };
         let call = match (self.list, self.tool) {
             (true, None) => None,
@@ -162,126 +196,67 @@ fn call(tool: String, arguments: Option<String>) -> Result<CallToolRequestParams
 }
 
 impl Task {
-    async fn run(self) -> u8 {
+    async fn run(self, mut signals: Signals) -> u8 {
         let sink = self.resilience.log_sink();
-        // The server is in a process group of its own: it ends with the client, and not by the signal.
+        let client = self.client();
         let code = tokio::select! {
-            code = self.connect_and_call() => code,
-            _ = tokio::signal::ctrl_c() => INTERRUPTED,
+            code = self.make(&client) => Ok(code),
+            code = signals.next() => Err(code),
         };
+        // A call that a signal ended was dropped here, which writes its line.
         if let Some(sink) = sink {
             sink.flush(Duration::from_secs(1));
         }
-        code
+        let limit = if code.is_ok() { Duration::MAX } else { GRACE };
+        tokio::select! {
+            _ = time::timeout(limit, client.close()) => code.unwrap_or_else(|signal| signal),
+            signal = signals.next() => signal,
+        }
     }
 
-    async fn connect_and_call(self) -> u8 {
-        let client = match self.server {
-            Server::Command(mut command) => {
-                let arguments = command.split_off(1);
-                let server = ChildProcess::new(command.remove(0)).args(arguments);
+    /// The client, without a connection yet.
+    fn client(&self) -> Client {
+        let (resilience, reconnect) = (self.resilience.clone(), self.reconnect.clone());
+        match &self.server {
+            Server::Command(program, arguments) => {
+                let server = ChildProcess::new(program).args(arguments);
                 let builder = Client::builder(server.start_timeout(self.timeout));
-                builder
-                    .resilience(self.resilience)
-                    .reconnect(self.reconnect)
-                    .connect()
-                    .await
+                builder.resilience(resilience).reconnect(reconnect).build()
             }
             Server::Url(url) => {
-                let builder = Client::builder(Http::new(url).start_timeout(self.timeout));
-                builder
-                    .resilience(self.resilience)
-                    .reconnect(self.reconnect)
-                    .connect()
-                    .await
+                let builder = Client::builder(Http::new(&**url).start_timeout(self.timeout));
+                builder.resilience(resilience).reconnect(reconnect).build()
             }
-        };
-        let client = match client {
-            Ok(client) => client,
-            Err(failure) => {
-                complain(&format!("no server: {}", chain(&failure)));
-                return NO_SERVER;
-            }
-        };
-        let code = match self.call {
+        }
+    }
+
+    async fn make(&self, client: &Client) -> u8 {
+        if let Err(failure) = client.handle().connect().await {
+            complain(&format!("no server: {}", failure.chain()));
+            return NO_SERVER;
+        }
+        match &self.call {
             Some(call) => {
                 if self.repeat_ok {
-                    client
-                        .catalog()
-                        .say(&*call.name, Hints::new().idempotent(true));
+                    let hints = Hints::new().idempotent(true);
+                    client.catalog().say(&*call.name, hints);
                 }
-                answer(client.call_tool(call).await)
+                answer(client.call_tool(call.clone()).await)
             }
-            None => list(&client.tools()),
-        };
-        client.close().await;
-        code
-    }
-}
-
-fn answer(answer: Result<CallToolResponse, Failure>) -> u8 {
-    match answer {
-        Ok(CallToolResponse::Complete(result)) => {
-            let code = if result.is_error == Some(true) {
-                FLAGGED
-            } else {
-                0
-            };
-            print(&json!(result));
-            code
-        }
-        Ok(CallToolResponse::InputRequired(result)) => {
-            print(&json!(result));
-            0
-        }
-        Ok(CallToolResponse::Task(result)) => {
-            print(&json!(result));
-            0
-        }
-        Ok(_) => 0,
-        Err(failure) => {
-            complain(&match failure.rpc_error() {
-                Some(error) => format!("error {}: {}", error.code, error.message),
-                None => format!("error: {}", chain(&failure)),
-            });
-            REJECTED
+            None => match client.tools() {
+                Ok(tools) => {
+                    if let Some(why) = client.catalog().incomplete() {
+                        complain(&format!("warning: the list may be incomplete: {why}"));
+                    }
+                    list(&tools)
+                }
+                Err(failure) => {
+                    complain(&format!("no list of tools: {}", failure.chain()));
+                    NO_LIST
+                }
+            },
         }
     }
-}
-
-fn list(tools: &[Tool]) -> u8 {
-    let listed = tools.iter().map(|tool| {
-        json!({
-            "name": tool.name,
-            "description": tool.description,
-            "annotations": tool.annotations,
-        })
-    });
-    print(&Value::Array(listed.collect()));
-    0
-}
-
-fn print(value: &Value) {
-    // Whoever reads may have read enough.
-    let _ = writeln!(io::stdout(), "{value:#}");
-}
-
-/// In one write: the log has the same stderr.
-fn complain(text: &str) {
-    // Nobody is left to tell that stderr is gone.
-    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
-}
-
-/// An error and what caused it, on one line.
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 fn seconds(text: &str) -> Result<Duration, &'static str> {

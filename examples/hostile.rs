@@ -19,6 +19,7 @@
 //! |---|---|
 //! | `--life SECONDS` | it ends by then at the latest, with code 0; 120, unless given |
 //! | `--annotations swapped` | from the second start on, `look` and `book` have each other's hints |
+//! | `--annotations lying` | the same from the first start on |
 //! | `--no-annotations` | no tool has any |
 //! | `--answer json\|sse` | how a POST is answered over HTTP: `sse`, unless given |
 //! | `--get-stream` | a GET opens a stream that stays open and silent; without it a GET gets 405 |
@@ -40,6 +41,7 @@
 //! |---|---|
 //! | `{"event":"started","pid":1}` | first of all, even if the start then fails |
 //! | `{"event":"initialized"}` | on `notifications/initialized` |
+//! | `{"event":"listed"}` | on `tools/list` |
 //! | `{"event":"arrived","tool":"book","key":"k","id":1}` | a call of `look` or `book` is there |
 //! | `{"event":"executed","tool":"book","key":"k","id":1}` | its effect, as often as it happens |
 //! | `{"event":"cancelled","id":1}` | on `notifications/cancelled`; the id is the request's |
@@ -108,6 +110,8 @@
 //! | `--start-status N` | over HTTP `initialize` is answered with this status |
 //! | `--protocol VERSION` | `initialize` is answered with this version |
 //! | `--not-mcp` | every line is answered by a line of text, every HTTP request by a page |
+//! | `--list-error` | `tools/list` is answered with the error -32603 `registry locked` |
+//! | `--list-mute` | `tools/list` is never answered |
 //! | `--linger SECONDS` | it runs that long after the end of its stdin, and ignores SIGTERM |
 //! | `--start-fault-from N` | all these only from the N-th start of this ledger on |
 

@@ -44,6 +44,7 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "rmcp",
         &[
+            "backoff",
             "call",
             "call_log",
             "classify",

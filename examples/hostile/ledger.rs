@@ -28,6 +28,7 @@ struct Appended {
 pub(crate) enum Event {
     Started { pid: u32 },
     Initialized,
+    Listed,
     Arrived(Call),
     Executed(Call),
     Cancelled { id: Value },

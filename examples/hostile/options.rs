@@ -41,6 +41,8 @@ pub(crate) enum Annotations {
     Honest,
     /// From the second start on, look and book have each other's hints.
     Swapped,
+    /// They have each other's hints from the first start on.
+    Lying,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -74,6 +76,12 @@ pub(crate) struct StartFaults {
     /// Answer everything with something that is no JSON-RPC.
     #[arg(long)]
     pub(crate) not_mcp: bool,
+    /// Answer tools/list with an error.
+    #[arg(long)]
+    pub(crate) list_error: bool,
+    /// Never answer tools/list.
+    #[arg(long)]
+    pub(crate) list_mute: bool,
     /// Run that long after the end of stdin, and ignore SIGTERM.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) linger: Option<Duration>,

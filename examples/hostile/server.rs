@@ -80,7 +80,7 @@ impl Server {
         match method {
             "initialize" => self.initialize(id, params),
             "ping" => Reply::one(result(id, &json!({}))),
-            "tools/list" => Reply::one(result(id, &tools::list(self.hints()))),
+            "tools/list" => self.list(id),
             "tools/call" => self.call(id, params),
             other => Reply::one(error(id, -32601, &format!("there is no {other} here"))),
         }
@@ -117,12 +117,24 @@ impl Server {
         ))
     }
 
+    fn list(&self, id: &Value) -> Reply {
+        self.ledger.note(&Event::Listed);
+        if self.faults.list_mute {
+            Reply::Silence
+        } else if self.faults.list_error {
+            Reply::one(error(id, -32603, "registry locked"))
+        } else {
+            Reply::one(result(id, &tools::list(self.hints())))
+        }
+    }
+
     fn hints(&self) -> Hints {
         if self.options.no_annotations {
             return Hints::None;
         }
         match self.options.annotations {
             Annotations::Swapped if self.start > 1 => Hints::Swapped,
+            Annotations::Lying => Hints::Swapped,
             _ => Hints::Honest,
         }
     }

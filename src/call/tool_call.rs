@@ -29,7 +29,7 @@ pub trait ToolCall {
         None
     }
 
-    /// What is known of the tool.
+    /// What is known of the tool, as of now: a retry asks again after each failed attempt.
     fn hints(&self) -> Hints {
         Hints::new()
     }

@@ -32,7 +32,7 @@ pub(super) fn verdict(failure: &Failure, word: Word) -> Verdict {
         _ => failure.delivery().did_not_run(),
     };
     let may_run_twice = match word {
-        Word::MayRunTwice => true,
+        Word::MayRunTwice | Word::Hinted => true,
         Word::Unsaid => failure.retryable() == Some(true),
         Word::NeverTwice | Word::ServerIsNotTrusted => false,
     };

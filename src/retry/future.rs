@@ -71,6 +71,7 @@ where
                     }
                     Poll::Ready(Err(error)) => {
                         let mut failure = Failure::from_any(error);
+                        progress.look_again();
                         let wait = match progress.next_wait(&failure) {
                             Ok(wait) => wait,
                             Err(stopped) => {

@@ -237,6 +237,17 @@ impl<S, Req> Progress<S, Req> {
     }
 }
 
+impl<S, Req: ToolCall> Progress<S, Req> {
+    /// Looks at the hints again: they may have changed while the call ran.
+    pub(super) fn look_again(&mut self) {
+        if let (Word::Hinted, Some((call, _))) = (self.word, &self.again)
+            && !call.hints().may_repeat()
+        {
+            self.word = Word::Unsaid;
+        }
+    }
+}
+
 impl<S, Req> Progress<S, Req>
 where
     S: Service<Req>,

@@ -30,7 +30,7 @@ impl Settings {
             // Then a refusal is only what that server says, also of a tool that may not run twice.
             Some(false) | None if !self.trusts_server => Word::ServerIsNotTrusted,
             Some(false) => Word::NeverTwice,
-            None if call.hints().may_repeat() => Word::MayRunTwice,
+            None if call.hints().may_repeat() => Word::Hinted,
             None => Word::Unsaid,
         }
     }
@@ -40,6 +40,8 @@ impl Settings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     MayRunTwice,
+    /// The hints allow it, for as long as they say so.
+    Hinted,
     Unsaid,
     NeverTwice,
     /// Nothing, and what the server says does not count.

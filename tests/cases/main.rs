@@ -18,6 +18,8 @@
 //! | 66 | a variable that is empty is missing, unless the caller says that it may be |
 //! | 75 | no log fails a call; who has to keep one of every call asks its sink |
 //!
+//! Cases 121 and 123 are with the tests of the client, in `signals` and `limits`.
+//!
 //! # Cases that do not concern this crate
 //!
 //! None: of those that were collected, each has something to say to a server or a client in Rust.

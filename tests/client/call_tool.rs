@@ -3,7 +3,7 @@
 use crate::support::{Ledger, program, within};
 use serde_json::{Value, json};
 use std::process::{Output, Stdio};
-use tokio::process::Command;
+use tokio::{process::Command, task::JoinSet};
 
 /// Runs it to its end, which has to come.
 async fn run(arguments: &[&str]) -> Output {
@@ -77,23 +77,43 @@ async fn a_result_is_printed_as_json_and_its_kind_is_the_exit_code() {
 #[tokio::test]
 async fn the_options_reach_the_stack() {
     let hang = json!({"key": "k", "fault": {"kind": "hang"}, "times": 9}).to_string();
+    // The timeout holds for the start too.
     let cases = [
-        (&["--timeout", "0.5", "--max-attempts", "2"][..], "look", 2),
-        (&["--timeout", "0.5"], "book", 1),
+        (&["--timeout", "5", "--max-attempts", "2"][..], "look", 2),
+        (&["--timeout", "5"], "book", 1),
         (
-            &["--timeout", "0.5", "--max-attempts", "2", "--repeat-ok"],
+            &["--timeout", "5", "--max-attempts", "2", "--repeat-ok"],
             "book",
             2,
         ),
-        (&["--timeout", "30", "--deadline", "1"], "look", 1),
+        (&["--timeout", "60", "--deadline", "1"], "look", 1),
     ];
+    let mut calls = JoinSet::new();
     for (options, tool, ran) in cases {
-        let ledger = Ledger::new();
-        let output = call(&ledger, options, &[tool, &hang], &[]).await;
-        let (code, _, stderr) = said(&output);
-        assert_eq!(code, Some(1), "{options:?}: {stderr}");
-        assert_eq!(ledger.count("executed"), ran, "{options:?}: {stderr}");
+        let hang = hang.clone();
+        calls.spawn(async move {
+            let ledger = Ledger::new();
+            let output = call(&ledger, options, &[tool, &hang], &[]).await;
+            let (code, _, stderr) = said(&output);
+            assert_eq!(code, Some(1), "{options:?}: {stderr}");
+            assert_eq!(ledger.count("executed"), ran, "{options:?}: {stderr}");
+        });
     }
+    calls.join_all().await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_list_its_tools_is_told_from_one_without_tools() {
+    let ledger = Ledger::new();
+    let output = call(&ledger, &["--list"], &[], &["--list-error"]).await;
+    let (code, stdout, stderr) = said(&output);
+    assert_eq!((code, &*stdout), (Some(4), ""), "{stderr}");
+    assert!(stderr.starts_with("no list of tools: "), "{stderr}");
+    assert!(stderr.contains("registry locked"), "{stderr}");
+    // It can be called all the same.
+    let good = r#"{"key":"k"}"#;
+    let output = call(&ledger, &[], &["book", good], &["--list-error"]).await;
+    assert_eq!(said(&output).0, Some(0));
 }
 
 #[tokio::test]

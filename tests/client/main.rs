@@ -6,15 +6,21 @@
 )]
 
 mod call_tool;
+mod catalog;
+mod clients;
 mod close;
 mod dial;
 mod evidence;
 mod faults;
+mod handler;
+mod limits;
 mod many;
 mod odd;
 mod peers;
 mod probing;
+mod requests;
 mod rmcp_texts;
+mod signals;
 mod standing;
 mod status;
 mod support;

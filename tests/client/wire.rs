@@ -409,9 +409,9 @@ async fn what_is_no_call_goes_past_the_stack() {
     });
     let server = server.await;
     let client = connect(Http::new(&*server.url), &Log::default()).await;
-    assert_eq!(client.tools().len(), 2);
+    assert_eq!(client.tools().unwrap().len(), 2);
     client.refresh().await.unwrap();
-    assert_eq!(client.tools()[0].name, "new");
+    assert_eq!(client.tools().unwrap()[0].name, "new");
     let connection = client.connection().unwrap();
     assert!(connection.peer().peer_info().is_some());
 }

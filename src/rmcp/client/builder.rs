@@ -1,4 +1,8 @@
-use super::{Client, Connection, Connector, client::Parts};
+use super::{
+    Catalog, Client, Connection, Connector,
+    client::{Limits, Parts},
+    settings::Shared,
+};
 use crate::{call::Hints, failure::Failure, preset::ResilienceLayer, reconnect::ReconnectLayer};
 use std::time::Duration;
 
@@ -12,6 +16,8 @@ pub struct ClientBuilder<C> {
     connector: C,
     resilience: ResilienceLayer,
     reconnect: ReconnectLayer<()>,
+    catalog: Catalog,
+    limits: Limits,
 }
 
 impl<C: Connector> ClientBuilder<C> {
@@ -20,6 +26,8 @@ impl<C: Connector> ClientBuilder<C> {
             connector,
             resilience: ResilienceLayer::new(),
             reconnect: ReconnectLayer::new(()),
+            catalog: Catalog::new(),
+            limits: Limits::default(),
         }
     }
 
@@ -37,13 +45,30 @@ impl<C: Connector> ClientBuilder<C> {
         self
     }
 
-    /// Says yourself whether a tool only reads, or may run twice; whatever the server says of it.
+    /// Sets the hints of a tool. They replace those of the server.
     pub fn hints(self, tool: impl Into<String>, hints: Hints) -> Self {
-        self.connector.catalog().say(tool, hints);
+        self.catalog.say(tool, hints);
+        self
+    }
+
+    /// The longest that a request takes which is no call: a list with all its pages, a completion, a
+    /// subscription, a ping. 30 s by default. The wait for a connection comes on top.
+    pub fn request_timeout(mut self, limit: Duration) -> Self {
+        self.limits.request = limit;
+        self
+    }
+
+    /// How long [`Client::close`] waits for calls that still run. 10 s by default.
+    pub fn close_timeout(mut self, limit: Duration) -> Self {
+        self.limits.close = limit;
         self
     }
 
     /// The client, with a connection, so that a server that cannot be reached shows now.
+    ///
+    /// A server that does not list its tools can be called all the same: [`Client::tools`] gives the
+    /// failure then, and the list is asked for again in the background. If the server asks to wait,
+    /// and the wait fits into the start timeout, it is waited out here.
     ///
     /// # Errors
     ///
@@ -60,19 +85,20 @@ impl<C: Connector> ClientBuilder<C> {
     /// The client, which connects at the first call. That one knows nothing of the tools yet, and
     /// is not repeated unless [`hints`](Self::hints) say so.
     pub fn build(self) -> Client {
-        let (catalog, census) = (self.connector.catalog(), self.connector.census());
+        let shared = Shared::new(self.catalog);
         // The connector knows better what was wrong with a dial that took too long.
         let limit = self.connector.start_timeout().saturating_add(MOMENT);
         let reconnect = self
             .reconnect
             .with_dial_timeout_of(limit)
             .with_probe(|connection: Connection| async move { connection.ping().await });
-        let (stack, handle) = self.resilience.connect(&reconnect, self.connector);
+        let connector = self.connector.share(shared.clone());
+        let (stack, handle) = self.resilience.connect(&reconnect, connector);
         Client::new(Parts {
             stack,
             handle,
-            catalog,
-            census,
+            shared,
+            limits: self.limits,
         })
     }
 }

@@ -1,17 +1,19 @@
+use super::Catalog;
 use crate::{
     call::{Arguments, Hints, Method, ToolCall},
     rmcp::Request,
 };
 use ::rmcp::model::JsonObject;
 
-/// A request to be sent to a server, with what is known of its tool.
+/// A request to be sent to a server, with the hints of its tool.
 ///
-/// Made by [`Catalog::call`](super::Catalog::call), which knows the tool; [`new`](Self::new) is for
-/// who knows it better.
+/// [`Catalog::call`] makes one with the hints of the server's list; [`new`](Self::new) takes your own.
 #[derive(Clone, Debug)]
 pub struct ClientCall {
     request: Request,
     hints: Hints,
+    // Where the hints come from, and the version they are of.
+    source: Option<(Catalog, u64)>,
 }
 
 impl ClientCall {
@@ -21,10 +23,19 @@ impl ClientCall {
         Self {
             request: request.into(),
             hints,
+            source: None,
         }
     }
 
-    /// What is asked for.
+    pub(super) fn known(request: Request, hints: Hints, catalog: Catalog, version: u64) -> Self {
+        Self {
+            request,
+            hints,
+            source: Some((catalog, version)),
+        }
+    }
+
+    /// The request itself.
     #[must_use]
     pub fn request(&self) -> &Request {
         &self.request
@@ -52,7 +63,19 @@ impl ToolCall for ClientCall {
         self.request.meta()
     }
 
+    /// What was known when the call was made, as far as it still holds.
     fn hints(&self) -> Hints {
-        self.hints
+        let Some((catalog, version)) = &self.source else {
+            return self.hints;
+        };
+        if catalog.version() == *version {
+            return self.hints;
+        }
+        let now = catalog.hints_of(&self.request);
+        Hints::new()
+            .read_only(self.hints.is_read_only() && now.is_read_only())
+            .idempotent(self.hints.is_idempotent() && now.is_idempotent())
+            .with_schema_of(self.hints)
+            .with_schema_of(now)
     }
 }

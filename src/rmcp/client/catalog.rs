@@ -1,88 +1,279 @@
 use super::ClientCall;
 use crate::{
     call::{Hints, ToolCall},
+    failure::Failure,
     rmcp::{Request, request},
 };
 use ::rmcp::model::Tool;
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
+    fmt,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
+use tokio::sync::watch;
 
-/// What is known of a server's tools: what its list says, and what you say instead.
+/// What is known of a server's tools: its own list, and your own hints.
 ///
-/// Every dial fills it anew. Its clones are one and the same.
-#[derive(Clone, Debug, Default)]
+/// Each [`Client`](super::Client) has one, and so has each [`Connection`](super::Connection) of a
+/// connector that is used without a client. Clones of a catalog share everything; no two clients do.
+///
+/// The hints of the list count until the server announces that the list has changed. From then on,
+/// and until the list was read again, no tool has hints, except for those that you gave.
+#[derive(Clone, Default)]
 pub struct Catalog {
-    shared: Arc<RwLock<Shared>>,
+    shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Shared {
-    tools: Arc<[Tool]>,
+    known: RwLock<Known>,
+    // Counts the changes of `known`.
+    version: AtomicU64,
+    news: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct Known {
+    // None until a list was read.
+    tools: Option<Arc<[Tool]>>,
     listed: HashMap<String, Hints>,
     said: HashMap<String, Hints>,
+    incomplete: Option<&'static str>,
+    failure: Option<Failure>,
+    /// The reading that gave the list.
+    applied: Reading,
+    /// How often the server announced a change.
+    announced: u64,
+    /// How often changes may have been missed.
+    renewed: u64,
+    connections: u64,
+    readings: u64,
+}
+
+/// One reading of the list, from its begin on. A later one on a later connection is better.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Reading {
+    connection: u64,
+    number: u64,
+    announced: u64,
+    renewed: u64,
+}
+
+/// What a connection has to do about the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    Nothing,
+    Read,
+    /// A newer connection reads the list from now on.
+    Superseded,
 }
 
 impl Catalog {
-    /// Knows nothing yet.
+    /// A catalog that knows no tool.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says yourself whether a tool only reads, or may run twice; whatever the server says of it.
+    /// Sets the hints of a tool. They replace those of the server, also when its list changes.
     pub fn say(&self, tool: impl Into<String>, hints: Hints) {
-        self.write(|shared| shared.said.insert(tool.into(), hints));
+        self.write(|known| known.said.insert(tool.into(), hints));
     }
 
-    /// What is known of a tool; nothing, of one that the server does not list.
+    /// The hints of a tool. `None` if the server does not list the tool and you said nothing of it.
     #[must_use]
     pub fn hints(&self, tool: &str) -> Option<Hints> {
-        self.read(|shared| {
-            let listed = shared.listed.get(tool).copied();
-            let Some(said) = shared.said.get(tool) else {
-                return listed;
-            };
-            // Whether there is a schema is no opinion.
-            Some(said.with_schema_of(listed.unwrap_or_default()))
+        self.read(|known| {
+            let listed = known.listed.get(tool).copied();
+            match known.said.get(tool) {
+                // The schema is a fact and not an opinion.
+                Some(said) => Some(said.with_schema_of(listed.unwrap_or_default())),
+                None if known.is_stale() => {
+                    listed.map(|listed| Hints::new().with_schema_of(listed))
+                }
+                None => listed,
+            }
         })
     }
 
-    /// The server's list at the last dial.
-    #[must_use]
-    pub fn tools(&self) -> Arc<[Tool]> {
-        self.read(|shared| Arc::clone(&shared.tools))
+    /// The server's tools, each once, as of the last list that could be read.
+    ///
+    /// # Errors
+    ///
+    /// If no list could be read yet: the failure of the last reading, or `Connection` if there was
+    /// no connection yet. A server without tools is no error, and gives an empty list.
+    pub fn tools(&self) -> Result<Arc<[Tool]>, Failure> {
+        self.read(|known| match (&known.tools, &known.failure) {
+            (Some(tools), _) => Ok(Arc::clone(tools)),
+            (None, Some(failure)) => Err(failure.again()),
+            (None, None) => Err(Failure::connection(
+                "the server's tools are not known: there was no connection yet",
+            )
+            .not_sent()),
+        })
     }
 
-    /// A call of a tool, a resource or a prompt, with what is known of it now.
+    /// Why the last reading of the list failed. `None` if it succeeded, or if there was none.
+    ///
+    /// The list of an earlier reading stays in use until a later one succeeds.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        self.read(|known| known.failure.as_ref().map(Failure::again))
+    }
+
+    /// Why tools may be missing from the list: the server repeated a cursor, or lists more than
+    /// 10,000 tools or 1,000 pages. `None` if the list is complete.
+    #[must_use]
+    pub fn incomplete(&self) -> Option<&'static str> {
+        self.read(|known| known.incomplete)
+    }
+
+    /// A call of a tool, a resource or a prompt, with the hints of its tool.
+    ///
+    /// If the hints change while the call runs, it is repeated only if both the old and the new
+    /// ones allow that.
     #[must_use]
     pub fn call(&self, request: impl Into<Request>) -> ClientCall {
         let request = request.into();
-        let known = match &request {
+        // First the version: a change after it shows.
+        let version = self.version();
+        let hints = self.hints_of(&request);
+        ClientCall::known(request, hints, self.clone(), version)
+    }
+
+    pub(super) fn hints_of(&self, request: &Request) -> Hints {
+        let known = match request {
             Request::Tool(params) => self.hints(params.name()),
             Request::Resource(_) | Request::Prompt(_) => None,
         };
-        let hints = request::hints(&request, known);
-        ClientCall::new(request, hints)
+        request::hints(request, known)
     }
 
-    pub(super) fn fill(&self, tools: Vec<Tool>) {
-        let listed = tools
+    pub(super) fn version(&self) -> u64 {
+        self.shared.version.load(Relaxed)
+    }
+
+    /// Gives a number to a new connection.
+    pub(super) fn connection(&self) -> u64 {
+        self.write(|known| {
+            known.connections += 1;
+            known.connections
+        })
+    }
+
+    pub(super) fn begin(&self, connection: u64) -> Reading {
+        self.write(|known| {
+            known.readings += 1;
+            Reading {
+                connection,
+                number: known.readings,
+                announced: known.announced,
+                renewed: known.renewed,
+            }
+        })
+    }
+
+    /// Takes over a list, unless there is a better one.
+    pub(super) fn fill(
+        &self,
+        reading: Reading,
+        tools: Vec<Tool>,
+        incomplete: Option<&'static str>,
+    ) {
+        let hints = tools
             .iter()
             .map(|tool| (tool.name.to_string(), request::said_of(tool)));
-        let listed = listed.collect();
-        self.write(|shared| {
-            shared.tools = tools.into();
-            shared.listed = listed;
+        let listed = hints.collect();
+        self.write(|known| {
+            if known.is_better(reading) {
+                known.tools = Some(tools.into());
+                known.listed = listed;
+                known.incomplete = incomplete;
+                known.failure = None;
+                known.applied = reading;
+            }
+        });
+        self.shared.news.send_replace(());
+    }
+
+    /// Notes that a list could not be read. The one before stays.
+    pub(super) fn fail(&self, reading: Reading, failure: &Failure) {
+        self.write(|known| {
+            if known.is_better(reading) {
+                known.failure = Some(failure.again());
+            }
         });
     }
 
-    fn read<T>(&self, look: impl FnOnce(&Shared) -> T) -> T {
-        look(&self.shared.read().unwrap_or_else(PoisonError::into_inner))
+    /// Notes that the server announced a change.
+    pub(super) fn announce(&self) {
+        self.write(|known| known.announced += 1);
+        self.shared.news.send_replace(());
     }
 
-    fn write<T>(&self, change: impl FnOnce(&mut Shared) -> T) -> T {
-        change(&mut self.shared.write().unwrap_or_else(PoisonError::into_inner))
+    /// Has the list read again, and trusts it until then.
+    pub(super) fn renew(&self) {
+        self.write(|known| known.renewed += 1);
+        self.shared.news.send_replace(());
+    }
+
+    pub(super) fn due(&self, connection: u64) -> Due {
+        self.read(|known| {
+            let is_known = known.applied.connection == connection;
+            let is_new = !known.is_stale() && known.applied.renewed == known.renewed;
+            if known.applied.connection > connection {
+                Due::Superseded
+            } else if is_known && is_new {
+                Due::Nothing
+            } else {
+                Due::Read
+            }
+        })
+    }
+
+    /// Sees every list and every announcement.
+    pub(super) fn news(&self) -> watch::Receiver<()> {
+        self.shared.news.subscribe()
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
+        let known = self.shared.known.read();
+        look(&known.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn write<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
+        let known = self.shared.known.write();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut known);
+        self.shared.version.fetch_add(1, Relaxed);
+        changed
+    }
+}
+
+impl Known {
+    /// Whether the server announced a change that the list does not have yet.
+    fn is_stale(&self) -> bool {
+        self.applied.announced < self.announced
+    }
+
+    fn is_better(&self, reading: Reading) -> bool {
+        let order = |reading: Reading| (reading.connection, reading.number);
+        order(reading) > order(self.applied)
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.read(|known| {
+            f.debug_struct("Catalog")
+                .field("tools", &known.tools.as_ref().map(|tools| tools.len()))
+                .field("said", &known.said)
+                .field("is_stale", &known.is_stale())
+                .field("failure", &known.failure)
+                .finish_non_exhaustive()
+        })
     }
 }

@@ -1,12 +1,15 @@
+use crate::failure::Failure;
 use tokio::sync::watch;
 
-/// What a client that is closed has to wait for.
+/// Counts what the close of a client has to wait for, and ends calls that take too long.
 #[derive(Clone, Debug)]
-pub struct Census {
-    /// Calls that run.
+pub(super) struct Census {
+    /// Calls and requests that run.
     calls: watch::Sender<usize>,
     /// Connections and processes that are not closed yet.
     open: watch::Sender<usize>,
+    /// Whether calls that still run have to end.
+    cut: watch::Sender<bool>,
 }
 
 impl Census {
@@ -14,11 +17,30 @@ impl Census {
         Self {
             calls: watch::Sender::new(0),
             open: watch::Sender::new(0),
+            cut: watch::Sender::new(false),
         }
     }
 
-    pub(super) fn call(&self) -> Member {
-        Member::of(&self.calls)
+    /// Counts a call from now on until it ends, is dropped or is cut off.
+    pub(super) fn counted<T, F>(
+        &self,
+        call: F,
+    ) -> impl Future<Output = Result<T, Failure>> + use<T, F>
+    where
+        F: Future<Output = Result<T, Failure>>,
+    {
+        let (member, mut cut) = (Member::of(&self.calls), self.cut.subscribe());
+        async move {
+            let _member = member;
+            tokio::select! {
+                biased;
+                outcome = call => outcome,
+                Ok(_) = cut.wait_for(|cut| *cut) => Err(Failure::cancelled(
+                    "the client was closed before the answer arrived: raise `close_timeout` to wait \
+                     longer",
+                )),
+            }
+        }
     }
 
     pub(super) fn open(&self) -> Member {
@@ -30,6 +52,11 @@ impl Census {
         none(&self.calls).await;
     }
 
+    /// Ends all calls that still run.
+    pub(super) fn cut(&self) {
+        self.cut.send_replace(true);
+    }
+
     /// Waits until all are closed.
     pub(super) async fn none_open(&self) {
         none(&self.open).await;
@@ -37,7 +64,7 @@ impl Census {
 }
 
 async fn none(count: &watch::Sender<usize>) {
-    // The sender is in our hands, and cannot be gone.
+    // Never an error: the sender is borrowed, so it is not dropped.
     let _ = count.subscribe().wait_for(|count| *count == 0).await;
 }
 

@@ -1,4 +1,4 @@
-use super::{Catalog, ClientBuilder, ClientCall, Connection, Connector, census::Census, dial};
+use super::{Catalog, ClientBuilder, Connection, Connector, settings::Shared};
 use crate::{
     failure::Failure,
     preset::{self, Connected},
@@ -11,6 +11,7 @@ use ::rmcp::model::{
 };
 use std::{
     fmt,
+    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -21,32 +22,48 @@ use tower::{Service, ServiceExt};
 /// The longest that the last connection takes to close: a child process has two signals to wait for.
 const LAST_CONNECTION: Duration = Duration::from_secs(8);
 
-/// The longest that a list of tools is waited for, where no dial limits it.
-const LIST: Duration = Duration::from_secs(10);
-
 type Stack = Connected<Connection>;
 type Handle = ReconnectHandle<preset::Connection<Connection>>;
 
 /// A server, with all layers around it and a connection that comes back.
 ///
-/// Clones share everything. As a service it takes requests of rmcp's own types, and gives
-/// [`Answer`]; the methods below spare the unwrapping. Each call ends as the
-/// [preset](crate::preset) says: within its limits, with a result, a flagged result, or an error
-/// for the host.
+/// Clones share everything. Two clients share nothing, also if their connectors are clones of one. As
+/// a service it takes requests of rmcp's own types, and gives [`Answer`]; the methods below spare the
+/// unwrapping. Each call ends as the [preset](crate::preset) says: within its limits, with a result,
+/// a flagged result, or an error for the host.
+///
+/// Requests that are no calls go around the layers, but through the connection's recovery: see
+/// [`with_peer`](Self::with_peer).
 ///
 /// Dropping a call cancels it at the server. Dropping the last clone closes the connection in the
 /// background; [`close`](Self::close) waits for that.
 #[derive(Clone)]
 pub struct Client {
-    parts: Parts,
+    pub(super) parts: Parts,
 }
 
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) stack: Stack,
     pub(super) handle: Handle,
-    pub(super) catalog: Catalog,
-    pub(super) census: Census,
+    pub(super) shared: Shared,
+    pub(super) limits: Limits,
+}
+
+/// Limits of what is no call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) request: Duration,
+    pub(super) close: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request: Duration::from_secs(30),
+            close: Duration::from_secs(10),
+        }
+    }
 }
 
 impl Client {
@@ -114,79 +131,88 @@ impl Client {
     }
 
     async fn send(&self, request: impl Into<Request>) -> Result<Answer, Failure> {
-        let call = self.parts.catalog.call(request);
-        self.parts.stack.clone().oneshot(call).await
+        let Parts { shared, stack, .. } = &self.parts;
+        let call = shared.catalog.call(request);
+        let answer = stack.clone().oneshot(call);
+        shared.census.counted(answer).await
     }
 
-    /// The server's tools, as it listed them at the last dial.
-    #[must_use]
-    pub fn tools(&self) -> Arc<[Tool]> {
-        self.parts.catalog.tools()
+    /// The server's tools, as of the last list that could be read: at a dial, after the server
+    /// announced a change, or by [`list_tools`](Self::list_tools).
+    ///
+    /// # Errors
+    ///
+    /// If no list could be read yet: why not. It is asked for again in the background. A server
+    /// without tools is no error, and gives an empty list.
+    pub fn tools(&self) -> Result<Arc<[Tool]>, Failure> {
+        self.parts.shared.catalog.tools()
     }
 
     /// What is known of the tools.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
-        &self.parts.catalog
+        &self.parts.shared.catalog
     }
 
-    /// What watches the connection.
+    /// Watches the connection, and can end it.
     #[must_use]
     pub fn handle(&self) -> &Handle {
         &self.parts.handle
     }
 
-    /// The connection of now, past all layers: for what is no call, as completions, subscriptions
-    /// and lists. None while there is none. It stays open for as long as it is held.
+    /// The current connection, without the layers. `None` while there is none.
+    ///
+    /// A request on it has no limit, is not logged and not repeated, and its failure does not replace
+    /// the connection: prefer [`with_peer`](Self::with_peer). The connection stays open as long as it
+    /// is held, also after [`close`](Self::close).
     #[must_use]
     pub fn connection(&self) -> Option<Connection> {
-        let connection = self.parts.handle.connection()?;
-        Some(connection.get_ref().get_ref().clone())
+        self.parts.handle.connection().map(|made| inner(&made))
     }
 
-    /// Reads the list of tools again: for a handler that is told that it changed.
+    /// Ends the connection. Calls that begin later, or wait for a connection, end at once. Calls that
+    /// run are waited for, up to the [`close_timeout`](ClientBuilder::close_timeout) of 10 s, and then
+    /// fail as `Cancelled`. After that the server is told, and a child process ended: that takes up to
+    /// 8 s. Calls of other clients are not waited for.
     ///
-    /// # Errors
-    ///
-    /// `Connection`, where there is none. A server that does not list its tools is no error: then
-    /// nothing is known of them.
-    pub async fn refresh(&self) -> Result<(), Failure> {
-        let Some(connection) = self.connection() else {
-            return Err(Failure::connection(
-                "there is no connection to the tool server",
-            ));
-        };
-        let tools = dial::list(connection.peer(), LIST).await?;
-        self.parts.catalog.fill(tools);
-        Ok(())
-    }
-
-    /// Ends the connection: calls that begin later, or wait for one, end at once; those that run go
-    /// on, and are waited for. Then the server is told, and a child process ended: that takes up to
-    /// 8 s.
-    ///
-    /// Dropping the future ends nothing of that, and waits for nothing.
+    /// Dropping the future stops only the waiting.
     pub async fn close(self) {
-        self.parts.handle.shutdown();
-        let Parts { census, .. } = self.parts;
-        census.no_call().await;
-        // A child that takes longer was killed; or somebody holds the connection.
+        let Parts {
+            stack,
+            handle,
+            shared,
+            limits,
+        } = self.parts;
+        handle.shutdown();
+        drop(stack);
+        let census = shared.census;
+        if time::timeout(limits.close, census.no_call()).await.is_err() {
+            tracing::warn!(limit = ?limits.close, "calls still run at the close of a client: they end now");
+            census.cut();
+        }
+        // Afterwards a child was killed, or somebody still holds the connection.
         let _ = time::timeout(LAST_CONNECTION, census.none_open()).await;
     }
+}
+
+/// The connection without its layers.
+pub(super) fn inner(made: &preset::Connection<Connection>) -> Connection {
+    made.get_ref().get_ref().clone()
 }
 
 impl<R: Into<Request>> Service<R> for Client {
     type Response = Answer;
     type Error = Failure;
-    type Future = <Stack as Service<ClientCall>>::Future;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         self.parts.stack.poll_ready(cx)
     }
 
     fn call(&mut self, request: R) -> Self::Future {
-        let call = self.parts.catalog.call(request);
-        self.parts.stack.call(call)
+        let Parts { shared, stack, .. } = &mut self.parts;
+        let call = shared.catalog.call(request);
+        Box::pin(shared.census.counted(stack.call(call)))
     }
 }
 

@@ -1,8 +1,9 @@
 use super::{
-    ClientCall,
+    Catalog, ClientCall,
     census::{Census, Member},
     child::Child,
     errors,
+    lister::{Lister, Pauses},
     wire::Unread,
 };
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 use ::rmcp::{
     ClientHandler, Peer, RoleClient,
     model::{ClientRequest, PingRequest},
-    service::RunningService,
+    service::{RunningService, ServiceError},
 };
 use std::{
     fmt,
@@ -25,7 +26,7 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::{runtime::Handle, time};
+use tokio::{runtime::Handle, task::AbortHandle, time};
 use tower::Service;
 
 /// How long a connection that nobody needs any more may take to say so to the server.
@@ -35,10 +36,11 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// One connection to a server, as the connectors make them.
 ///
-/// Ready until the transport is known to be closed. Every call has a request id of its own, and a
-/// time limit; one that is dropped, or takes too long, is cancelled at the server by
-/// `notifications/cancelled`. The connection is closed when its last clone is dropped and the last
-/// call on it is done; that happens in the background.
+/// Ready until the transport is known to be closed. Every call has a request id of its own. A call
+/// that is dropped, or takes longer than the connector's `call_timeout`, is cancelled at the server by
+/// `notifications/cancelled`. Without a `call_timeout` a call has no limit here: the attempt timeout
+/// of [`ResilienceLayer`](crate::ResilienceLayer) is the limit. The connection is closed when its last
+/// clone is dropped and the last call on it is done; that happens in the background.
 #[derive(Clone)]
 pub struct Connection {
     inner: Arc<Inner>,
@@ -46,22 +48,27 @@ pub struct Connection {
 
 pub(super) struct Inner {
     peer: Peer<RoleClient>,
-    call_timeout: Duration,
+    call_timeout: Option<Duration>,
     child: Option<Child>,
     // Set once the server has given a session; a transport without sessions has no flag.
     has_session: Option<Arc<AtomicBool>>,
     unread: Unread,
     // Taken when the connection is dropped, with the last call on it.
     running: Option<(Box<dyn Close>, Member)>,
-    census: Census,
+    lister: Lister,
+    // Reads the list of tools when it changed; ends with the connection.
+    reading: AbortHandle,
 }
 
 impl Inner {
     pub(super) fn new<H: ClientHandler>(
         running: RunningService<RoleClient, H>,
-        call_timeout: Duration,
+        call_timeout: Option<Duration>,
         census: &Census,
+        lister: Lister,
+        pauses: Pauses,
     ) -> Self {
+        let reading = tokio::spawn(lister.clone().keep(pauses));
         Self {
             peer: running.peer().clone(),
             call_timeout,
@@ -69,7 +76,8 @@ impl Inner {
             has_session: None,
             unread: Unread::default(),
             running: Some((Box::new(running), census.open())),
-            census: census.clone(),
+            lister,
+            reading: reading.abort_handle(),
         }
     }
 
@@ -100,11 +108,6 @@ impl Inner {
     }
 
     async fn send(&self, request: Request) -> Result<Answer, Failure> {
-        let _counted = self.census.call();
-        if self.peer.is_transport_closed() {
-            return Err(self.gone());
-        }
-        let unread = self.unread.count();
         // Dropped in mid-way, each of these tells the server.
         let answer = async {
             match request {
@@ -119,17 +122,32 @@ impl Inner {
                 }
             }
         };
-        let error = match time::timeout(self.call_timeout, answer).await {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(error)) => error,
-            Err(elapsed) => {
-                let message = format!("no answer within {:?}", self.call_timeout);
-                let failure = Failure::timeout(message);
-                return Err(match self.unread.since(unread) {
+        self.ask(self.call_timeout, answer).await
+    }
+
+    /// Waits for the answer to a request, and classifies its error.
+    async fn ask<T>(
+        &self,
+        limit: Option<Duration>,
+        answer: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, Failure> {
+        if self.peer.is_transport_closed() {
+            return Err(self.gone());
+        }
+        let unread = self.unread.count();
+        let answer = match limit {
+            None => Ok(answer.await),
+            Some(limit) => time::timeout(limit, answer).await.map_err(|elapsed| {
+                let failure = Failure::timeout(format!("no answer within {limit:?}"));
+                match self.unread.since(unread) {
                     Some(skipped) => failure.because(skipped),
                     None => failure.because(elapsed),
-                });
-            }
+                }
+            }),
+        };
+        let error = match answer? {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
         };
         let failure = errors::of_call(error, self.session());
         let is_lost = failure.class() == Class::Connection && failure.rpc_error().is_none();
@@ -163,7 +181,10 @@ impl Connection {
         }
     }
 
-    /// What rmcp calls the other side: for what goes past the stack, as completions do.
+    /// The other side, as rmcp has it.
+    ///
+    /// A request on it goes past all layers: nothing limits it, logs it, repeats it, or replaces the
+    /// connection after it failed. [`Client::with_peer`](super::Client::with_peer) does.
     #[must_use]
     pub fn peer(&self) -> &Peer<RoleClient> {
         &self.inner.peer
@@ -177,6 +198,30 @@ impl Connection {
         answer
             .map(drop)
             .map_err(|error| errors::of_call(error, self.inner.session()))
+    }
+
+    /// What is known of the server's tools: by all connections of a client, or by this one if its
+    /// connector is used without a client.
+    #[must_use]
+    pub fn catalog(&self) -> &Catalog {
+        self.inner.lister.catalog()
+    }
+
+    /// Waits for the answer to a request on [`peer`](Self::peer), at most so long.
+    pub(super) async fn ask<T>(
+        &self,
+        limit: Duration,
+        answer: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, Failure> {
+        self.inner.ask(Some(limit), answer).await
+    }
+
+    /// Reads the list of tools into the catalog.
+    pub(super) async fn list_tools(&self, limit: Duration) -> Result<(), Failure> {
+        if self.inner.peer.is_transport_closed() {
+            return Err(self.inner.gone());
+        }
+        self.inner.lister.read(limit).await
     }
 
     /// The id of the server's process, if it is a child of this one and has not ended.
@@ -206,6 +251,7 @@ impl Service<ClientCall> for Connection {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.reading.abort();
         let Some((running, open)) = self.running.take() else {
             return;
         };

@@ -1,10 +1,12 @@
-use super::{Catalog, Connection, census::Census};
+use super::{Connection, settings::Shared};
 use crate::failure::Failure;
 use std::time::Duration;
 use tower::Service;
 
 /// What makes connections to one server: [`ChildProcess`](super::ChildProcess), or
 /// [`Http`](super::Http) with the feature `rmcp-client-http`.
+///
+/// Clones share no connection and nothing that a server said: give one to each client.
 ///
 /// Sealed. A connector of your own goes under [`reconnect`](crate::reconnect) by itself.
 pub trait Connector:
@@ -22,7 +24,8 @@ impl<C> Connector for C where
 }
 
 pub trait Sealed {
-    fn catalog(&self) -> Catalog;
-    fn census(&self) -> Census;
+    /// Makes it the connector of one client.
+    #[must_use]
+    fn share(self, shared: Shared) -> Self;
     fn start_timeout(&self) -> Duration;
 }

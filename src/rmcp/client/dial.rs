@@ -1,21 +1,29 @@
 //! What every dial does once there is a transport.
 
-use super::{Connection, connection::Inner, errors, settings::Settings};
-use crate::failure::{Chain, Failure};
+use super::{
+    Connection,
+    announced::Announced,
+    connection::Inner,
+    errors,
+    lister::Lister,
+    settings::{Settings, Shared},
+};
+use crate::failure::Failure;
 use ::rmcp::{
-    ClientHandler, Peer, RoleClient,
-    model::{PaginatedRequestParams, ProtocolVersion, Tool},
-    service::{ClientCacheConfig, ClientServiceExt, RunningService, ServiceError},
+    ClientHandler, RoleClient,
+    model::ProtocolVersion,
+    service::{ClientCacheConfig, ClientServiceExt, RunningService},
     transport::IntoTransport,
 };
-use std::{error::Error, time::Duration};
-use tokio::time;
-
-/// How many tools are remembered.
-const TOOLS: usize = 10_000;
+use std::error::Error;
+use tokio::time::{self, Instant};
 
 /// Shakes hands, and reads the list of tools.
-pub(super) async fn dial<H, T, E, A>(settings: Settings<H>, transport: T) -> Result<Inner, Failure>
+pub(super) async fn dial<H, T, E, A>(
+    settings: Settings<H>,
+    shared: &Shared,
+    transport: T,
+) -> Result<Inner, Failure>
 where
     H: ClientHandler,
     T: IntoTransport<RoleClient, E, A>,
@@ -26,31 +34,45 @@ where
         lifecycle,
         start_timeout,
         call_timeout,
-        catalog,
-        census,
+        ..
     } = settings;
-    let ready = async {
+    let begun = Instant::now();
+    let transport = Announced::new(transport.into_transport(), shared.catalog.clone());
+    let handshake = async {
         let running = handler
             .serve_with_lifecycle(transport, lifecycle)
             .await
             .map_err(errors::of_start)?;
         check_version(&running)?;
         // A cache of rmcp's would answer for a server that is not there any more.
-        let peer = running.peer();
-        peer.set_response_cache_config(ClientCacheConfig::disabled())
+        running
+            .peer()
+            .set_response_cache_config(ClientCacheConfig::disabled())
             .await;
-        let tools = list(peer, start_timeout / 2).await?;
-        Ok((running, tools))
+        Ok(running)
     };
-    let (running, tools) = time::timeout(start_timeout, ready)
+    let running = time::timeout(start_timeout, handshake)
         .await
         .unwrap_or_else(|elapsed| {
             let message = format!("the tool server was not ready within {start_timeout:?}");
             Err(Failure::timeout(message).because(elapsed))
         })
-        .map_err(Failure::not_sent)?;
-    catalog.fill(tools);
-    Ok(Inner::new(running, call_timeout, &census))
+        .map_err(|failure| failure.not_sent())?;
+    let lister = Lister::new(running.peer().clone(), shared.catalog.clone());
+    let remains = start_timeout.saturating_sub(begun.elapsed());
+    let first = lister.begin(start_timeout / 2, remains).await;
+    let pauses = first.map_err(|error| {
+        Failure::connection("the tool server closed the connection before it was ready")
+            .not_sent()
+            .because(error)
+    })?;
+    Ok(Inner::new(
+        running,
+        call_timeout,
+        &shared.census,
+        lister,
+        pauses,
+    ))
 }
 
 /// The client is to hang up where it does not know the server's version (MCP, lifecycle); rmcp leaves
@@ -66,52 +88,6 @@ fn check_version<H: ClientHandler>(running: &RunningService<RoleClient, H>) -> R
         }
         _ => Ok(()),
     }
-}
-
-/// The tools of a server that has any. One that cannot list them, or not in time, can run them all the
-/// same: then nothing is known of those that are missing.
-pub(super) async fn list(peer: &Peer<RoleClient>, at_most: Duration) -> Result<Vec<Tool>, Failure> {
-    let server = peer.peer_info();
-    let has_tools = server.is_none_or(|server| server.capabilities.tools.is_some());
-    let mut tools = Vec::new();
-    if !has_tools {
-        return Ok(tools);
-    }
-    let listed = time::timeout(at_most, pages(peer, &mut tools)).await;
-    match listed {
-        Ok(Ok(())) => {}
-        Ok(Err(_)) if peer.is_transport_closed() => {
-            return Err(Failure::connection(
-                "the tool server closed the connection before it was ready",
-            ));
-        }
-        Ok(Err(error)) => {
-            tracing::warn!(error = %Chain(&error), "the tool server does not list its tools; what is not known is not repeated");
-        }
-        Err(_) => {
-            tracing::warn!(
-                "the tool server takes too long to list its tools; what is not known is not repeated"
-            );
-        }
-    }
-    Ok(tools)
-}
-
-async fn pages(peer: &Peer<RoleClient>, tools: &mut Vec<Tool>) -> Result<(), ServiceError> {
-    let mut cursor = None;
-    while tools.len() < TOOLS {
-        let asked = cursor.clone();
-        let page = PaginatedRequestParams::default().with_cursor(asked);
-        let page = peer.list_tools(Some(page)).await?;
-        tools.extend(page.tools);
-        let is_last = page.next_cursor.is_none() || page.next_cursor == cursor;
-        cursor = page.next_cursor;
-        if is_last {
-            return Ok(());
-        }
-    }
-    tracing::warn!("the tool server lists more than {TOOLS} tools; the rest is not known");
-    Ok(())
 }
 
 impl From<Inner> for Connection {

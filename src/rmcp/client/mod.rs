@@ -5,7 +5,7 @@
 //! | [`Client`] | a server with all layers around it: for most |
 //! | [`ChildProcess`] | connects over the stdio of a child process |
 //! | `Http` | connects over streamable HTTP (feature `rmcp-client-http`) |
-//! | [`Connection`] | what a connector makes: a service of [`ClientCall`]s, with a time limit for each |
+//! | [`Connection`] | what a connector makes: a service of [`ClientCall`]s |
 //! | [`Catalog`] | what is known of the server's tools |
 //! | [`classify_call`] | names the errors of a client of rmcp's own, which you have already |
 //!
@@ -57,9 +57,102 @@
 //!
 //! # What is known of a tool
 //!
-//! `readOnlyHint` and `idempotentHint` of the server's list, read at every dial; a call has what was
-//! known when it was made. A server is not always right: [`ClientBuilder::hints`] overrides it for one
-//! tool, and [`distrust_server`](crate::retry::RetryBuilder::distrust_server) for all.
+//! `readOnlyHint` and `idempotentHint` of the server's list. Each client has its own [`Catalog`]; what a
+//! server says to one client changes nothing for another, also if their connectors are clones of one.
+//!
+//! | Event | What happens |
+//! |---|---|
+//! | a dial | the list is read; the new one replaces the old |
+//! | the list cannot be read at a dial | the client works; the list before stays, if there is one; else [`Client::tools`] gives the failure, and calls have no hints |
+//! | the same, at the first dial, and the server asks to wait | the wait is waited out if it fits into the start timeout, and the list is asked for again |
+//! | the server announces `tools/list_changed` | the hints of the list do not count any more, also for calls that run; the list is read again in the background |
+//! | a reading in the background fails | the next comes after 0.5 s, then twice as long up to 1 min, and never earlier than the server asked |
+//! | announcements all the time | the same pauses between two readings |
+//! | a cursor that was seen before; more than 1,000 pages or 10,000 tools | the list ends there; [`Catalog::incomplete`] says why |
+//!
+//! From MCP 2026-07-28 on a server announces changes to subscribers alone; the client subscribes. The
+//! reading ends with the connection.
+//!
+//! A server is not always right: [`ClientBuilder::hints`] overrides it for one tool, and
+//! [`distrust_server`](crate::retry::RetryBuilder::distrust_server) for all.
+//!
+//! A connector works under [`reconnect`](crate::reconnect) without a client too. Each of its connections
+//! has a catalog of its own then, and a call gets its hints from there, or from you:
+//!
+//! ```no_run
+//! use mcp_resilience::{call::Hints, reconnect::ReconnectLayer, retry::RetryLayer};
+//! use mcp_resilience::rmcp::client::{ChildProcess, ClientCall};
+//! use rmcp::model::CallToolRequestParams;
+//! use tower::{Layer, Service, ServiceExt};
+//!
+//! # async fn run() -> Result<(), mcp_resilience::Failure> {
+//! let connections = ReconnectLayer::new(()).layer(ChildProcess::new("server"));
+//! let handle = connections.handle();
+//! let mut tools = RetryLayer::new().layer(connections);
+//! handle.connect().await?;
+//!
+//! let call = CallToolRequestParams::new("look");
+//! let call = match handle.connection() {
+//!     Some(connection) => connection.catalog().call(call),
+//!     None => ClientCall::new(call, Hints::new().read_only(true)),
+//! };
+//! let answer = tools.ready().await?.call(call).await?;
+//! # let _ = answer;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Requests that are no calls
+//!
+//! Lists, completions, subscriptions and pings have methods of [`Client`], and
+//! [`with_peer`](Client::with_peer) makes any other. They wait for a connection, have a limit
+//! ([`request_timeout`](ClientBuilder::request_timeout), 30 s), and are made once more on a new connection
+//! if they were not sent or the session was lost. The user's handler of a connector gets all that the
+//! server asks and tells, as rmcp hands it over.
+//!
+//! # Limits
+//!
+//! | | Default | Set by |
+//! |---|---|---|
+//! | one attempt of a call | see the [preset](crate::preset) | [`attempt_timeout`](crate::preset::ResilienceBuilder::attempt_timeout) |
+//! | the same, on one connection | none | `call_timeout` of the connector; it strikes first if it is lower |
+//! | a start, with handshake and list | 10 s | `start_timeout` of the connector |
+//! | a request that is no call | 30 s | [`request_timeout`](ClientBuilder::request_timeout) |
+//! | calls that run at a [`close`](Client::close) | 10 s | [`close_timeout`](ClientBuilder::close_timeout) |
+//!
+//! # Signals
+//!
+//! A signal that ends the process runs no destructor: the call has no line in the log, and a child process
+//! that does not heed the end of its stdin lives on. Wait for the signals, drop the call, and close the
+//! client. `examples/call.rs` does the same with exit codes.
+//!
+//! ```no_run
+//! use mcp_resilience::{ResilienceLayer, rmcp::client::{ChildProcess, Client}};
+//! use rmcp::model::CallToolRequestParams;
+//! use std::time::Duration;
+//! use tokio::signal::unix::{SignalKind, signal};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! // First of all, so that nothing is started before.
+//! let (mut hangup, mut terminate) = (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?);
+//! let resilience = ResilienceLayer::new();
+//! let sink = resilience.log_sink();
+//! let client = Client::builder(ChildProcess::new("server")).resilience(resilience).build();
+//! tokio::select! {
+//!     answer = client.call_tool(CallToolRequestParams::new("look")) => println!("{answer:?}"),
+//!     _ = hangup.recv() => {}
+//!     _ = terminate.recv() => {}
+//!     _ = tokio::signal::ctrl_c() => {}
+//! }
+//! // The call was dropped, and its line is on the way.
+//! if let Some(sink) = sink {
+//!     sink.flush(Duration::from_secs(1));
+//! }
+//! // A child that does not end is killed, with all that it started, when the runtime ends.
+//! let _ = tokio::time::timeout(Duration::from_secs(1), client.close()).await;
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # Fatal failures
 //!
@@ -72,6 +165,7 @@
 //! For a service over HTTP that is no MCP server. And where several processes are to share one server:
 //! each client has a connection, and a child process, of its own.
 
+mod announced;
 mod builder;
 mod call;
 mod catalog;
@@ -85,6 +179,9 @@ mod dial;
 mod errors;
 #[cfg(feature = "rmcp-client-http")]
 mod http;
+mod lister;
+mod pages;
+mod requests;
 mod settings;
 mod wire;
 

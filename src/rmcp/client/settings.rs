@@ -8,9 +8,25 @@ pub(super) struct Settings<H> {
     pub(super) handler: H,
     pub(super) lifecycle: ClientLifecycleMode,
     pub(super) start_timeout: Duration,
-    pub(super) call_timeout: Duration,
+    pub(super) call_timeout: Option<Duration>,
+    // None for a connector without a client.
+    pub(super) shared: Option<Shared>,
+}
+
+/// What all connections of one client share.
+#[derive(Clone, Debug)]
+pub struct Shared {
     pub(super) catalog: Catalog,
     pub(super) census: Census,
+}
+
+impl Shared {
+    pub(super) fn new(catalog: Catalog) -> Self {
+        Self {
+            catalog,
+            census: Census::new(),
+        }
+    }
 }
 
 impl Default for Settings<()> {
@@ -19,9 +35,8 @@ impl Default for Settings<()> {
             handler: (),
             lifecycle: ClientLifecycleMode::Initialize,
             start_timeout: Duration::from_secs(10),
-            call_timeout: Duration::from_secs(60),
-            catalog: Catalog::new(),
-            census: Census::new(),
+            call_timeout: None,
+            shared: None,
         }
     }
 }
@@ -33,56 +48,52 @@ impl<H> Settings<H> {
             lifecycle: self.lifecycle,
             start_timeout: self.start_timeout,
             call_timeout: self.call_timeout,
-            catalog: self.catalog,
-            census: self.census,
+            shared: self.shared,
         }
+    }
+
+    /// The client's. Without a client each connection is on its own.
+    pub(super) fn shared(&self) -> Shared {
+        let new = || Shared::new(Catalog::new());
+        self.shared.clone().unwrap_or_else(new)
     }
 }
 
-/// What a connector says of them.
+/// The methods of every connector.
 macro_rules! settings_of {
     ($connector:ident) => {
         impl<H> $connector<H> {
-            /// The longest that it may take until the server is ready: to start or to connect, the
-            /// handshake, and the list of tools. A first run by a package runner may have to download
-            /// the server.
+            /// The longest that a start takes: the process or the connection, the handshake, and the
+            /// list of tools. A package runner may download the server first: give it more time.
             #[must_use]
             pub fn start_timeout(mut self, limit: ::std::time::Duration) -> Self {
                 self.settings.start_timeout = limit;
                 self
             }
 
-            /// The longest that one call may take; an attempt timeout further out may be shorter.
+            /// The longest that one call takes on a connection. None by default: the attempt timeout
+            /// of the layers around it is the limit. A lower one here strikes first.
             #[must_use]
             pub fn call_timeout(mut self, limit: ::std::time::Duration) -> Self {
-                self.settings.call_timeout = limit;
+                self.settings.call_timeout = Some(limit);
                 self
             }
 
-            /// How the two sides come to terms. `Auto` waits up to 10 s for an old server that says
-            /// nothing to `server/discover`: give it a longer [start](Self::start_timeout).
+            /// Protocol negotiation. `Auto` waits up to 10 s for an old server that does not answer
+            /// `server/discover`: give it a longer [start](Self::start_timeout).
             #[must_use]
             pub fn lifecycle(mut self, mode: ::rmcp::service::ClientLifecycleMode) -> Self {
                 self.settings.lifecycle = mode;
                 self
-            }
-
-            /// What is known of the server's tools.
-            #[must_use]
-            pub fn catalog(&self) -> $crate::rmcp::client::Catalog {
-                self.settings.catalog.clone()
             }
         }
 
         impl<H: ::rmcp::ClientHandler + Clone> $crate::rmcp::client::connector::Sealed
             for $connector<H>
         {
-            fn catalog(&self) -> $crate::rmcp::client::Catalog {
-                self.catalog()
-            }
-
-            fn census(&self) -> $crate::rmcp::client::census::Census {
-                self.settings.census.clone()
+            fn share(mut self, shared: $crate::rmcp::client::settings::Shared) -> Self {
+                self.settings.shared = Some(shared);
+                self
             }
 
             fn start_timeout(&self) -> ::std::time::Duration {

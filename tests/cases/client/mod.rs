@@ -1,5 +1,7 @@
 //! The cases of a client, against servers in processes of their own and over real sockets.
 
+mod catalog;
+mod launcher;
 mod sessions;
 
 use crate::peer::{Ledger, Log, MS, SECOND, call, is_alive, reconnect, resilience, retry, within};

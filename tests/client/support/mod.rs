@@ -12,7 +12,7 @@ pub(crate) use self::{
     hostile::{Ledger, call},
     log::Log,
     peers::{Peer, kill_last},
-    process::{Process, is_alive},
+    process::{Process, is_alive, is_running},
     program::program,
     proxy::Proxy,
     scripted::Scripted,

@@ -47,6 +47,16 @@ impl Drop for Process {
     }
 }
 
+/// Whether such a process still runs. One that has ended and that nobody waited for does not.
+pub(crate) fn is_running(id: u32) -> bool {
+    let shown = Command::new("ps")
+        .args(["-o", "stat=", "-p", &id.to_string()])
+        .output();
+    let state = String::from_utf8(shown.unwrap().stdout).unwrap();
+    let state = state.trim();
+    !state.is_empty() && !state.starts_with('Z')
+}
+
 /// Whether there is such a process; a zombie is one.
 pub(crate) fn is_alive(id: u32) -> bool {
     let status = Command::new("kill")

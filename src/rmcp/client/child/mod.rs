@@ -38,9 +38,9 @@ use tower::Service;
 /// the group too, to no other process. So a child that has ended stays a zombie as long as its connection
 /// is open, and no longer.
 ///
-/// **A Ctrl-C in a terminal does not reach the child.** A process that ends by one, without running
-/// destructors, leaves it to notice the end of its stdin. Wait for the signal and
-/// [`close`](super::Client::close) the client instead.
+/// **A Ctrl-C in a terminal does not reach the child.** A process that ends by a signal, without running
+/// destructors, leaves it to notice the end of its stdin. Wait for the signals and
+/// [`close`](super::Client::close) the client instead: see [signals](super#signals).
 ///
 /// What it writes to stderr is read, and goes to `tracing` at debug level; its last lines and its
 /// exit status are the source of the failure of a call that was lost with it. No model sees them.
@@ -48,7 +48,7 @@ use tower::Service;
 /// | Setting | Default |
 /// |---|---|
 /// | [`start_timeout`](Self::start_timeout): spawning, the handshake and the list of tools | 10 s |
-/// | [`call_timeout`](Self::call_timeout): one call | 60 s |
+/// | [`call_timeout`](Self::call_timeout): one call | none: the layers around it have one |
 /// | [`lifecycle`](Self::lifecycle) | `initialize` |
 ///
 /// # Errors
@@ -184,11 +184,12 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
         let connector = self.clone();
         Box::pin(async move {
             let settings = connector.settings.clone();
-            let started = Child::start(connector.command(), &settings.census);
+            let shared = settings.shared();
+            let started = Child::start(connector.command(), &shared.census);
             let (child, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
             let unread = Unread::default();
             let transport = Wire::new(stdout, stdin, unread.clone());
-            match dial(settings, transport).await {
+            match dial(settings, &shared, transport).await {
                 Ok(connection) => Ok(connection.of_child(child).telling(unread).into()),
                 Err(failure) if failure.class() == Class::Connection => {
                     Err(child.explain(failure).await)

@@ -55,7 +55,7 @@ const CALLS: usize = 4096;
 /// | Setting | Default |
 /// |---|---|
 /// | [`start_timeout`](Self::start_timeout): the handshake and the list of tools | 10 s |
-/// | [`call_timeout`](Self::call_timeout): one call | 60 s |
+/// | [`call_timeout`](Self::call_timeout): one call | none: the layers around it have one |
 /// | [`lifecycle`](Self::lifecycle) | `initialize` |
 /// | [`client`](Self::client) | reqwest's own, a new one for each connection |
 ///
@@ -214,7 +214,9 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
             let unread = Unread::default();
             let transport = connector.transport(Arc::clone(&has_session), unread.clone());
             let transport = transport.map_err(Failure::not_sent)?;
-            let inner = dial(connector.settings.clone(), transport).await?;
+            let settings = connector.settings.clone();
+            let shared = settings.shared();
+            let inner = dial(settings, &shared, transport).await?;
             Ok(inner.with_session(has_session).telling(unread).into())
         })
     }

@@ -1,0 +1,239 @@
+//! Requests of a client that are no calls.
+#![expect(
+    deprecated,
+    reason = "MCP has deprecated the logging level, and servers still have it"
+)]
+
+use super::{
+    Client,
+    client::inner,
+    pages::{self, Page},
+};
+use crate::failure::{Class, Delivery, Failure, Witness};
+use ::rmcp::{
+    Peer, RoleClient,
+    model::{
+        ClientRequest, CompleteRequestParams, CompleteResult, PaginatedRequestParams, PingRequest,
+        Prompt, Resource, ResourceTemplate, ServerResult, SetLevelRequestParams,
+        SubscribeRequestParams, Tool, UnsubscribeRequestParams,
+    },
+    service::ServiceError,
+};
+use std::sync::Arc;
+
+type Cursor = Option<PaginatedRequestParams>;
+
+/// Requests that are no calls. Each of them waits for a connection, ends within the
+/// [`request_timeout`](super::ClientBuilder::request_timeout), and replaces a connection that was
+/// lost. It is made once more, on a new connection, if it was not sent or the session was lost. They
+/// leave no line in the call log.
+impl Client {
+    /// Makes requests of your own on the current connection, with its recovery.
+    ///
+    /// `request` gets the peer, and gives the answer. It is called once more, with the peer of a new
+    /// connection, if the request was not sent, or the server says that it does not know the session.
+    /// Nothing else is repeated, so a request may have any effect.
+    ///
+    /// Dropping the future cancels the request at the server.
+    ///
+    /// ```no_run
+    /// # async fn run(client: &mcp_resilience::rmcp::client::Client) -> Result<(), mcp_resilience::Failure> {
+    /// let page = client.with_peer(|peer| async move { peer.list_prompts(None).await }).await?;
+    /// # let _ = page;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What [`classify_call`](super::classify_call) makes of rmcp's error; `Timeout` after the
+    /// [`request_timeout`](super::ClientBuilder::request_timeout); the failure of the dial if there is
+    /// no connection.
+    pub async fn with_peer<T, F>(
+        &self,
+        request: impl FnMut(Peer<RoleClient>) -> F,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, ServiceError>>,
+    {
+        self.ask(request, |failure| failure).await
+    }
+
+    /// Lists the server's tools now, each once, and takes the list over into the
+    /// [catalog](Self::catalog).
+    ///
+    /// # Errors
+    ///
+    /// Why the list could not be read. The catalog keeps the list before.
+    pub async fn list_tools(&self) -> Result<Arc<[Tool]>, Failure> {
+        let limit = self.parts.limits.request;
+        let listed = self.parts.handle.with(|made| {
+            let connection = inner(&made);
+            async move { connection.list_tools(limit).await.map_err(harmless) }
+        });
+        self.parts.shared.census.counted(listed).await?;
+        self.tools()
+    }
+
+    /// The same, for the catalog alone.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`list_tools`](Self::list_tools).
+    pub async fn refresh(&self) -> Result<(), Failure> {
+        self.list_tools().await.map(drop)
+    }
+
+    /// Lists the server's resources: all pages, each URI once. At most 10,000.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`with_peer`](Self::with_peer). A list of which one page fails is a failure.
+    pub async fn list_resources(&self) -> Result<Vec<Resource>, Failure> {
+        let ask = |peer: Peer<RoleClient>, cursor| async move {
+            let page = peer.list_resources(cursor).await?;
+            Ok((page.resources, page.next_cursor))
+        };
+        self.list("resources", |resource| &resource.uri, ask).await
+    }
+
+    /// Lists the server's resource templates: all pages, each URI template once. At most 10,000.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`list_resources`](Self::list_resources).
+    pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, Failure> {
+        let ask = |peer: Peer<RoleClient>, cursor| async move {
+            let page = peer.list_resource_templates(cursor).await?;
+            Ok((page.resource_templates, page.next_cursor))
+        };
+        self.list("resource templates", |template| &template.uri_template, ask)
+            .await
+    }
+
+    /// Lists the server's prompts: all pages, each name once. At most 10,000.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`list_resources`](Self::list_resources).
+    pub async fn list_prompts(&self) -> Result<Vec<Prompt>, Failure> {
+        let ask = |peer: Peer<RoleClient>, cursor| async move {
+            let page = peer.list_prompts(cursor).await?;
+            Ok((page.prompts, page.next_cursor))
+        };
+        self.list("prompts", |prompt| &prompt.name, ask).await
+    }
+
+    /// Completes an argument of a prompt or a resource template.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`with_peer`](Self::with_peer).
+    pub async fn complete(&self, params: CompleteRequestParams) -> Result<CompleteResult, Failure> {
+        let ask = |peer: Peer<RoleClient>| {
+            let params = params.clone();
+            async move { peer.complete(params).await }
+        };
+        self.ask(ask, harmless).await
+    }
+
+    /// Subscribes to updates of a resource, on the current connection. A new connection has no
+    /// subscriptions: subscribe again when the [generation](crate::reconnect::ReconnectHandle::generation)
+    /// of the handle grows.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`with_peer`](Self::with_peer).
+    pub async fn subscribe(&self, params: SubscribeRequestParams) -> Result<(), Failure> {
+        let ask = |peer: Peer<RoleClient>| {
+            let params = params.clone();
+            async move { peer.subscribe(params).await }
+        };
+        self.ask(ask, harmless).await
+    }
+
+    /// Ends a subscription.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`with_peer`](Self::with_peer).
+    pub async fn unsubscribe(&self, params: UnsubscribeRequestParams) -> Result<(), Failure> {
+        let ask = |peer: Peer<RoleClient>| {
+            let params = params.clone();
+            async move { peer.unsubscribe(params).await }
+        };
+        self.ask(ask, harmless).await
+    }
+
+    /// Sets the level of the log messages that the server sends, on the current connection.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`with_peer`](Self::with_peer).
+    pub async fn set_level(&self, params: SetLevelRequestParams) -> Result<(), Failure> {
+        let ask = |peer: Peer<RoleClient>| {
+            let params = params.clone();
+            async move { peer.set_level(params).await }
+        };
+        self.ask(ask, harmless).await
+    }
+
+    /// Asks the server for a sign of life.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`with_peer`](Self::with_peer).
+    pub async fn ping(&self) -> Result<(), Failure> {
+        let ask = |peer: Peer<RoleClient>| async move {
+            let ping = ClientRequest::PingRequest(PingRequest::default());
+            match peer.send_request(ping).await? {
+                ServerResult::EmptyResult(_) => Ok(()),
+                _ => Err(ServiceError::UnexpectedResponse),
+            }
+        };
+        self.ask(ask, harmless).await
+    }
+
+    async fn list<T, F>(
+        &self,
+        list: &'static str,
+        name: impl Fn(&T) -> &str + Copy,
+        page: impl Fn(Peer<RoleClient>, Cursor) -> F + Copy,
+    ) -> Result<Vec<T>, Failure>
+    where
+        F: Future<Output = Result<Page<T>, ServiceError>>,
+    {
+        let ask = |peer: Peer<RoleClient>| async move {
+            pages::read_all(list, name, |cursor| page(peer.clone(), cursor)).await
+        };
+        let listed = self.ask(ask, harmless).await?;
+        Ok(listed.items)
+    }
+
+    async fn ask<T, F>(
+        &self,
+        mut request: impl FnMut(Peer<RoleClient>) -> F,
+        judge: fn(Failure) -> Failure,
+    ) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, ServiceError>>,
+    {
+        let limit = self.parts.limits.request;
+        let answer = self.parts.handle.with(|made| {
+            let connection = inner(&made);
+            // Large: rmcp holds the whole request in it.
+            let answer = Box::pin(request(connection.peer().clone()));
+            async move { connection.ask(limit, answer).await.map_err(judge) }
+        });
+        self.parts.shared.census.counted(answer).await
+    }
+}
+
+/// A request that does no harm may be made again after its session was lost, also if the server did
+/// not say that it ran nothing.
+fn harmless(failure: Failure) -> Failure {
+    if failure.class() == Class::SessionLost {
+        return failure.reached(Delivery::Refused, Witness::Connection);
+    }
+    failure
+}
