@@ -111,6 +111,7 @@ mod server;
 
 #[cfg(feature = "rmcp")]
 pub use self::server::{
-    AnyError, Attempt, HandlerService, PresetStack, Resilient, ServerCall, Shutdown,
+    AnyError, Attempt, HandlerService, PresetStack, Resilient, ServerCall, Shutdown, StdinReader,
+    StdoutWriter, Stop, stdio,
 };
 pub use self::{answer::Answer, request::Request};

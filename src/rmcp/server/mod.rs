@@ -7,11 +7,16 @@ mod dispatch;
 mod error_data;
 mod forward;
 mod handler;
+mod learned;
 mod net;
 mod resilient;
 mod run;
 mod running;
+mod signals;
+mod stdio;
+mod stop;
 mod thrown;
+mod unreadable;
 
 pub use self::{
     any_error::AnyError,
@@ -20,4 +25,6 @@ pub use self::{
     handler::HandlerService,
     resilient::{PresetStack, Resilient},
     run::Shutdown,
+    stdio::{StdinReader, StdoutWriter, stdio},
+    stop::Stop,
 };
