@@ -7,6 +7,8 @@ mod ends;
 mod forward;
 mod forwarded;
 mod interim;
+mod learned;
+mod loop_failure;
 mod nested;
 mod panics;
 mod requests;

@@ -11,8 +11,8 @@ pub(in super::super) enum Recognized<T> {
     Other(T),
 }
 
-/// Exchanges a transport that is nothing but tokio's stdin and stdout. Nothing is lost by that:
-/// such a handle holds no input before its first read, and rmcp makes the first read.
+/// Exchanges a transport that is nothing but tokio's stdin and stdout. No input is lost: a handle
+/// holds none before its first read, and what std has read ahead is read by the exchange too.
 pub(in super::super) fn recognize<T: Any>(transport: T) -> Recognized<T> {
     let any = &transport as &dyn Any;
     let is_stdio = any.is::<(Stdin, Stdout)>()

@@ -60,7 +60,7 @@ where
             });
             let unreadable = Unreadable { problem, arguments };
             let answer = self.dispatch_unreadable(call, unreadable, context).await;
-            return Ok(answer.and_then(|answer| to_custom(answer)));
+            return Ok(answer.and_then(|answer| to_custom(&answer)));
         }
         match methods::problem(&request, || self.handler.get_info().capabilities) {
             Some(problem) => Ok(Err(ErrorData::invalid_params(problem, None))),
@@ -93,8 +93,8 @@ fn as_call(request: &CustomRequest) -> Option<Request> {
 }
 
 /// A layer of the user's may have made a result of the failure.
-fn to_custom(answer: Answer) -> Result<CustomResult, ErrorData> {
-    let written = match &answer {
+fn to_custom(answer: &Answer) -> Result<CustomResult, ErrorData> {
+    let written = match answer {
         Answer::Tool(CallToolResponse::Complete(result)) => serde_json::to_value(result),
         Answer::Resource(ReadResourceResponse::Complete(result)) => serde_json::to_value(result),
         Answer::Prompt(GetPromptResponse::Complete(result)) => serde_json::to_value(result),
