@@ -17,6 +17,7 @@ mod stdio;
 mod stop;
 mod thrown;
 mod unreadable;
+mod until;
 
 pub use self::{
     any_error::AnyError,
@@ -24,7 +25,7 @@ pub use self::{
     call::ServerCall,
     handler::HandlerService,
     resilient::{PresetStack, Resilient},
-    run::Shutdown,
     stdio::{StdinReader, StdoutWriter, stdio},
     stop::Stop,
+    until::Shutdown,
 };

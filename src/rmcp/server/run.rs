@@ -12,17 +12,8 @@ use ::rmcp::{
     service::{QuitReason, ServerInitializeError},
     transport::IntoTransport,
 };
-use std::{
-    error::Error,
-    fmt,
-    future::{pending, ready},
-    io,
-    pin::{Pin, pin},
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{error::Error, future::ready, io, pin::pin, time::Duration};
 use tokio::{
-    sync::oneshot,
     task::JoinError,
     time::{sleep, timeout},
 };
@@ -30,10 +21,10 @@ use tower::Service;
 
 /// How long requests may take to arrive, and answers to leave, that are on their way at the end:
 /// rmcp does not tell when they have.
-const MOMENT: Duration = Duration::from_millis(200);
+pub(super) const MOMENT: Duration = Duration::from_millis(200);
 
 /// How long a transport, or a server, that holds up the end may do so.
-const CLOSE: Duration = Duration::from_secs(2);
+pub(super) const CLOSE: Duration = Duration::from_secs(2);
 
 impl<H, S> Resilient<H, S>
 where
@@ -126,25 +117,42 @@ where
     {
         let server = self.clone();
         let mut fatal = pin!(server.fatal.wait());
-        let connection = tokio::select! {
-            serving = self.serve(transport) => match serving {
-                Ok(connection) => connection,
-                Err(error) if is_leaving(&error) => return Ok(()),
-                Err(error) => return Err(error).or_fatal("cannot serve the client"),
+        let mut serving = pin!(self.serve(transport));
+        let mut end = None;
+        let handshake = tokio::select! {
+            handshake = serving.as_mut() => Ok(handshake),
+            cause = fatal.as_mut() => Err(Err(cause)),
+            () = stop.next() => Err(Ok(())),
+        };
+        let handshake = match handshake {
+            Ok(handshake) => handshake,
+            Err(told) => match timeout(MOMENT, serving).await {
+                // The client may have its answer already, and have calls on their way.
+                Ok(handshake) => {
+                    end = Some(told);
+                    handshake
+                }
+                Err(_) => return told,
             },
-            cause = fatal.as_mut() => return Err(cause),
-            () = stop.next() => return Ok(()),
+        };
+        let connection = match handshake {
+            Ok(connection) => connection,
+            Err(error) if is_leaving(&error) => return end.unwrap_or(Ok(())),
+            Err(error) => return Err(error).or_fatal("cannot serve the client"),
         };
         let token = connection.cancellation_token();
         let mut closed = pin!(connection.waiting());
-        let outcome = tokio::select! {
-            reason = closed.as_mut() => {
-                // rmcp has cancelled the calls. Each writes its line when it notices.
-                server.running.notice().await;
-                return check(reason);
-            }
-            cause = fatal => Err(cause),
-            () = stop.next() => Ok(()),
+        let outcome = match end {
+            Some(told) => told,
+            None => tokio::select! {
+                reason = closed.as_mut() => {
+                    // rmcp has cancelled the calls. Each writes its line when it notices.
+                    server.running.notice().await;
+                    return check(reason);
+                }
+                cause = fatal => Err(cause),
+                () = stop.next() => Ok(()),
+            },
         };
         let end = async {
             server.running.end(server.grace, stop.next()).await;
@@ -164,98 +172,6 @@ where
                     Err(_) => outcome,
                 }
             }
-        }
-    }
-
-    /// Serves any number of clients, as over HTTP, until it is told to [`Stop`], or until the first
-    /// fatal failure. Then new calls are refused, running calls get the [grace](Self::grace) of
-    /// 10 s, and those that are left are cut off and answered; a second signal cuts them off at
-    /// once. Their answers have 200 ms to leave. Then `end_sessions` ends the streams that would
-    /// stay open for ever, and the server has 2 s to end, whatever its clients do.
-    ///
-    /// `serve` gets the future that a graceful shutdown waits for. Dropping the future of
-    /// `run_until` drops that of `serve`, and nothing else.
-    ///
-    /// # Errors
-    ///
-    /// The reason for which the process has to end: the fatal failure, or the server's own error.
-    ///
-    /// # Example
-    ///
-    /// ```no_run
-    /// use mcp_resilience::{fatal::{Fatal, startup::OrFatal}, rmcp::{Resilient, Stop}};
-    /// use rmcp::transport::{
-    ///     StreamableHttpServerConfig, StreamableHttpService,
-    ///     streamable_http_server::session::local::LocalSessionManager,
-    /// };
-    /// # struct Bookshop;
-    /// # impl rmcp::ServerHandler for Bookshop {}
-    ///
-    /// #[tokio::main]
-    /// async fn main() -> Result<(), Fatal> {
-    ///     // Made once: all sessions share the budget, the log and the end.
-    ///     let server = Resilient::new(Bookshop);
-    ///     let config = StreamableHttpServerConfig::default();
-    ///     let sessions = config.cancellation_token.clone();
-    ///     let handler = server.clone();
-    ///     let service = StreamableHttpService::new(
-    ///         move || Ok(handler.clone()),
-    ///         LocalSessionManager::default().into(),
-    ///         config,
-    ///     );
-    ///     let router = axum::Router::new().nest_service("/mcp", service);
-    ///     let listener = tokio::net::TcpListener::bind("127.0.0.1:8000")
-    ///         .await
-    ///         .or_fatal("cannot listen on port 8000")?;
-    ///     server
-    ///         .run_until(Stop::signals(), move || sessions.cancel(), async |shutdown| {
-    ///             axum::serve(listener, router).with_graceful_shutdown(shutdown).await
-    ///         })
-    ///         .await
-    /// }
-    /// ```
-    pub async fn run_until<F, E>(
-        self,
-        stop: impl Into<Stop>,
-        end_sessions: impl FnOnce() + Send + 'static,
-        serve: impl FnOnce(Shutdown) -> F,
-    ) -> Result<(), Fatal>
-    where
-        F: Future<Output = Result<(), E>>,
-        E: Into<BoxError>,
-    {
-        let (server, mut stop) = (self.clone(), stop.into());
-        let (begin_end, end_begun) = oneshot::channel();
-        let (sessions_end, sessions_ended) = oneshot::channel();
-        let shutdown = async move {
-            tokio::select! {
-                _ = server.fatal.wait() => {}
-                () = stop.next() => {}
-            }
-            // Nobody waits for it any more if the server is gone already.
-            let _ = begin_end.send(());
-            server.running.end(server.grace, stop.next()).await;
-            sleep(MOMENT).await;
-            end_sessions();
-            let _ = sessions_end.send(());
-        };
-        let overdue = async {
-            // An error: the server dropped the shutdown, and ends for a reason of its own.
-            if end_begun.await.is_err() {
-                pending::<()>().await;
-            }
-            // Or the server dropped the shutdown meanwhile.
-            let _ = sessions_ended.await;
-            sleep(CLOSE).await;
-        };
-        let outcome = tokio::select! {
-            outcome = serve(Shutdown(Box::pin(shutdown))) => outcome.or_fatal("cannot serve"),
-            () = overdue => Ok(()),
-        };
-        self.flush().await;
-        match self.fatal.cause() {
-            Some(cause) => Err(cause),
-            None => outcome,
         }
     }
 }
@@ -281,22 +197,5 @@ fn is_leaving(error: &ServerInitializeError) -> bool {
             named.is_some_and(|failure| failure.class() == Class::Connection)
         }
         _ => false,
-    }
-}
-
-/// Ends when a server is to stop serving: see [`Resilient::run_until`].
-pub struct Shutdown(Pin<Box<dyn Future<Output = ()> + Send>>);
-
-impl Future for Shutdown {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.0.as_mut().poll(cx)
-    }
-}
-
-impl fmt::Debug for Shutdown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shutdown").finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-use crate::classify::catch_panic;
+use crate::{classify::catch_panic, failure::Failure};
 use std::{
     io,
     task::{Context, Poll},
@@ -23,7 +23,7 @@ impl Signals {
             // tokio panics in a runtime without IO.
             let error = match catch_panic(listen) {
                 Ok(Ok(listener)) => return Some(listener),
-                Ok(Err(error)) => crate::Failure::from(error),
+                Ok(Err(error)) => Failure::from(error),
                 Err(panic) => panic,
             };
             let error = error.chain();

@@ -152,12 +152,12 @@ async fn a_grace_without_end_waits_for_the_last_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_told_to_stop_before_its_client_says_anything_ends_at_once() {
+async fn a_server_that_is_told_to_stop_before_its_client_says_anything_ends_after_a_moment() {
     let (near, far) = tokio::io::duplex(1 << 16);
     let begun = Instant::now();
     let running = server(&Log::default()).run_with_stop(far, async {});
     running.await.unwrap();
-    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_eq!(begun.elapsed(), MOMENT);
     drop(near);
 }
 
