@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! bookshop [--http ADDR] [--catalog FILE] [--require-env NAME] [--attempt-timeout SECONDS]
+//!          [--grace SECONDS]
 //! ```
 //!
-//! On stdio by default: stdout carries the protocol, stderr one JSON line for each call.
+//! On stdio by default: stdout carries the protocol, stderr one JSON line for each call. SIGTERM,
+//! SIGINT and SIGHUP end it in order, with exit code 0; a fatal failure ends it with exit code 1.
 
 mod shop;
 
@@ -17,14 +19,14 @@ use mcp_resilience::{
         startup::{self, OrFatal},
     },
     retry::RetryLayer,
-    rmcp::Resilient,
+    rmcp::{Resilient, Stop},
 };
 use rmcp::transport::{
     StreamableHttpServerConfig, StreamableHttpService, stdio,
     streamable_http_server::session::local::LocalSessionManager,
 };
 use shop::{Bookshop, Catalog};
-use std::{net::SocketAddr, path::PathBuf, process, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 
 /// A bookshop that fails in every way, and never silently.
@@ -43,6 +45,9 @@ struct Options {
     /// Further attempts begin within 55 s, or twice as long as that, if it is more.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     attempt_timeout: Option<Duration>,
+    /// How long running calls may still take after a signal or a fatal failure: 10 s, unless given.
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    grace: Option<Duration>,
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -55,7 +60,7 @@ async fn main() {
     // stderr is the log's: the panics of tools are in it.
     hush_panics();
     if let Err(fatal) = Box::pin(run(Options::parse())).await {
-        // Not by returning: the thread that reads stdin would keep the process alive.
+        // Not by returning: if nobody reads stderr, printing the reason could block for ever.
         fatal.exit();
     }
 }
@@ -77,7 +82,10 @@ async fn run(options: Options) -> Result<(), Fatal> {
             .retry(retry.build().or_fatal("bad settings")?);
     }
     let resilience = resilience.build().or_fatal("bad settings")?;
-    let server = Resilient::with_preset(Bookshop::new(catalog), &resilience);
+    let mut server = Resilient::with_preset(Bookshop::new(catalog), &resilience);
+    if let Some(grace) = options.grace {
+        server = server.grace(grace);
+    }
     match options.http {
         None => Box::pin(server.run(stdio())).await,
         Some(address) => serve_http(server, address).await,
@@ -107,34 +115,5 @@ async fn serve_http(server: Resilient<Bookshop>, address: SocketAddr) -> Result<
             .await
     };
     let sessions_end = move || sessions.cancel();
-    server.run_until(told_to_stop(), sessions_end, serve).await
-}
-
-/// Ctrl-C, or what a service manager sends. The second time the process ends at once.
-async fn told_to_stop() {
-    stop_signal().await;
-    tokio::spawn(async {
-        stop_signal().await;
-        process::exit(130);
-    });
-}
-
-#[cfg(unix)]
-async fn stop_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let terminate = async {
-        match signal(SignalKind::terminate()) {
-            Ok(mut signal) => signal.recv().await,
-            Err(_) => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        _ = terminate => {}
-    }
-}
-
-#[cfg(not(unix))]
-async fn stop_signal() {
-    let _ = tokio::signal::ctrl_c().await;
+    server.run_until(Stop::signals(), sessions_end, serve).await
 }

@@ -4,10 +4,12 @@ use mcp_resilience::{
     rmcp::{AnyError, Attempt},
 };
 use rmcp::{
-    ErrorData,
+    ErrorData, RoleServer,
     handler::server::{tool::Extension, wrapper::Parameters},
-    model::CallToolResult,
-    schemars, tool, tool_router,
+    model::{CallToolResult, ProgressNotificationParam},
+    schemars,
+    service::RequestContext,
+    tool, tool_router,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -68,6 +70,15 @@ pub(crate) struct Nap {
 #[error("cannot open /srv/bookshop/authors.db as user shop with password hunter2")]
 struct AuthorsUnreadable(#[source] io::Error);
 
+/// Tells the client that a call has begun, if it gave a token for that.
+async fn report_begin(context: &RequestContext<RoleServer>) {
+    if let Some(token) = context.meta.get_progress_token() {
+        let begun = ProgressNotificationParam::new(token, 0.0);
+        // A client that is gone needs no progress.
+        let _ = context.peer.notify_progress(begun).await;
+    }
+}
+
 #[tool_router(vis = "pub(super)")]
 impl Bookshop {
     /// Looks up the author of a book in the catalog.
@@ -118,7 +129,9 @@ impl Bookshop {
         &self,
         Parameters(quote): Parameters<Quote>,
         Extension(attempt): Extension<Attempt>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResult, Failure> {
+        report_begin(&context).await;
         self.catalog.author(&quote.title)?;
         if attempt.number() > quote.refusals {
             return Ok(CallToolResult::structured(json!({
@@ -169,9 +182,14 @@ impl Bookshop {
         ))
     }
 
-    /// Sleeps.
+    /// Sleeps. Reports progress when it begins, if the client asks for progress.
     #[tool(annotations(read_only_hint = true))]
-    async fn sleep(&self, Parameters(nap): Parameters<Nap>) -> Result<String, Failure> {
+    async fn sleep(
+        &self,
+        Parameters(nap): Parameters<Nap>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<String, Failure> {
+        report_begin(&context).await;
         let length = Duration::try_from_secs_f64(nap.seconds)
             .map_err(|error| Failure::invalid_input("seconds", &error.to_string()))?;
         tokio::time::sleep(length).await;

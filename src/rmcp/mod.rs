@@ -8,17 +8,14 @@
 //!
 //! ```no_run
 //! use mcp_resilience::{fatal::Fatal, rmcp::Resilient};
-//! use rmcp::{ServerHandler, transport::async_rw::AsyncRwTransport};
+//! use rmcp::{ServerHandler, transport::stdio};
 //!
 //! struct Bookshop;
 //! impl ServerHandler for Bookshop {}
 //!
 //! #[tokio::main]
-//! async fn main() {
-//!     let stdio = (tokio::io::stdin(), tokio::io::stdout());
-//!     if let Err(fatal) = Resilient::new(Bookshop).run(stdio).await {
-//!         fatal.exit();
-//!     }
+//! async fn main() -> Result<(), Fatal> {
+//!     Resilient::new(Bookshop).run(stdio()).await
 //! }
 //! ```
 //!
@@ -54,9 +51,27 @@
 //! # Hints
 //!
 //! Annotations and `outputSchema` come from [`ServerHandler::get_tool`](::rmcp::ServerHandler::get_tool),
-//! which `#[tool_handler]` implements. Reading a resource or a prompt may happen twice. A call that
+//! which `#[tool_handler]` implements. For a tool that `get_tool` does not know, they come from the
+//! handler's last `tools/list`, as it passes by to any client. If a tool is called before any list
+//! has passed by, the wrapper calls the handler's `list_tools` once, in the context of that call and
+//! for at most 1 s. If that fails, the hints stay unknown until a list passes by. One list counts for
+//! all clients; what a later list says replaces it.
+//!
+//! Reading a resource or a prompt may happen twice. A call that
 //! carries `inputResponses` or `requestState` may not run twice, whatever its tool: the state may
 //! be used up. A tool that reports progress and is repeated reports it again under the same token.
+//!
+//! # Requests that cannot be read
+//!
+//! rmcp takes a known method with unreadable parameters for a custom request, and its default answer
+//! is "method not found". The wrapper answers `-32602` and says which field is wrong. For
+//! `tools/call`, `resources/read` and `prompts/get` this goes through the stack, past the handler:
+//! the call leaves one line, of class `invalid_input` and delivery `not_sent`, with the name if it is
+//! known. Arguments that are a string are refused too, also if the string holds a JSON object.
+//!
+//! A few messages never reach a handler. rmcp answers parameters that are neither an object nor
+//! null, and a `_meta` that is no object, with `-32600` and without the request's id; it ignores a
+//! line that is no JSON. Neither leaves a line in the log.
 //!
 //! # Limits
 //!
@@ -69,12 +84,28 @@
 //! | a whole call | no limit | [`deadline`](crate::retry::RetryBuilder::deadline) |
 //! | attempts, of what may be repeated | 3 | [`max_attempts`](crate::retry::RetryBuilder::max_attempts) |
 //!
+//! | running calls at the end of the server | 10 s, then they are cut off and answered | [`Resilient::grace`] |
+//!
+//! # The end
+//!
+//! [`Resilient::run`] ends when its client leaves, on SIGTERM, SIGINT or SIGHUP, and after the first
+//! fatal failure; its page has a table of what becomes of the calls. A signal is a normal end.
+//!
+//! | `main` returns what `run` returned | Exit code |
+//! |---|---|
+//! | the client left, or a signal came | 0 |
+//! | a fatal failure; rmcp's own service loop failed | 1, and the reason on stderr |
+//!
+//! [`Resilient::run_with_stop`] and [`Resilient::run_until`] take another [`Stop`] than the signals.
+//! Signals have handlers from the start of `run`; a signal before it ends the process by default.
+//! tokio leaves the handlers installed: after `run` has returned, these signals have no effect.
+//!
 //! # Over HTTP
 //!
 //! `StreamableHttpService` asks its factory for a handler per session, or per request. Make the
 //! wrapper once and clone it there: its clones share the handler, the budget, the log and the end.
-//! [`Resilient::run_until`] ends such a server, on a signal or a fatal failure, and has an example;
-//! without it nothing ends, whatever fails.
+//! [`Resilient::run_until`] ends such a server, on a signal or after a fatal failure, and has an
+//! example; without it nothing ends, whatever fails.
 //!
 //! # Cancellation
 //!
@@ -117,6 +148,7 @@ mod server;
 
 #[cfg(feature = "rmcp")]
 pub use self::server::{
-    AnyError, Attempt, HandlerService, PresetStack, Resilient, ServerCall, Shutdown,
+    AnyError, Attempt, HandlerService, PresetStack, Resilient, ServerCall, Shutdown, StdinReader,
+    StdoutWriter, Stop, stdio,
 };
 pub use self::{answer::Answer, request::Request};

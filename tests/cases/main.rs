@@ -38,6 +38,8 @@ mod client;
 mod concurrency;
 mod fatal;
 mod is_error;
+#[cfg(feature = "rmcp")]
+mod lifecycle;
 mod logging;
 mod reconnect;
 mod retry;

@@ -1,7 +1,7 @@
 //! What no client should send: it is answered, or refused as the SDK refuses it; what reaches the
 //! stack leaves one valid line; and the server goes on.
 
-use crate::support::{Bookshop, Wire, assert_has, over_both_wires};
+use crate::support::{Bookshop, Exchange, Wire, assert_has, over_both_wires};
 use serde_json::{Value, json};
 
 over_both_wires! {
@@ -14,6 +14,8 @@ over_both_wires! {
     an_unpaired_surrogate_harms_nothing
     large_integers_are_logged_digit_for_digit
     a_request_without_a_name_is_refused
+    a_field_that_cannot_be_read_is_named
+    parameters_of_other_methods_that_cannot_be_read_are_refused
     a_uri_of_a_megabyte_is_cut
     secrets_among_the_arguments_are_masked_in_the_log
 }
@@ -34,15 +36,40 @@ async fn send_with(shop: &mut Bookshop, extra: &str) -> u64 {
 
 async fn arguments_that_are_no_object_are_refused(wire: Wire) {
     let mut shop = Bookshop::open(wire, &[]).await;
-    for arguments in ["[]", r#"["Dune"]"#, r#""Dune""#, "5", "true"] {
+    let cases = [
+        ("[]", "an array"),
+        (r#"["Dune"]"#, "an array"),
+        (r#""Dune""#, "a string"),
+        ("5", "a number"),
+        ("true", "a boolean"),
+        (
+            r#""{\"title\":\"Dune\"}""#,
+            "a string; the string holds a JSON object: send that object itself",
+        ),
+    ];
+    for (arguments, kind) in cases {
         let params = format!(r#"{{"name":"get_author","arguments":{arguments}}}"#);
         let id = shop.send_text("tools/call", &params).await;
-        let answer = shop.answer(id).await;
-        // To the SDK it is no `tools/call` at all.
-        assert_eq!(answer["error"]["code"], -32601, "{arguments}: {answer:#}");
-        shop.expect_no_line(id);
+        let done = shop.conclude(id).await;
+        let problem = format!("tools/call: `arguments` must be an object, not {kind}");
+        assert_refused(&done, &problem);
+        let logged = json!({
+            "tool": "get_author", "arguments": serde_json::from_str::<Value>(arguments).unwrap(),
+        });
+        assert_has(&done.line, &logged);
     }
     assert_goes_on(shop).await;
+}
+
+/// The call was not sent to the handler, and its answer and its line say why.
+#[track_caller]
+fn assert_refused(done: &Exchange, problem: &str) {
+    assert_eq!(done.error(), &json!({"code": -32602, "message": problem}));
+    let wanted = json!({
+        "level": "INFO", "outcome": "failed", "is_error": null, "attempts": 1, "retried": false,
+        "class": "invalid_input", "code": -32602, "delivery": "not_sent", "error": problem,
+    });
+    assert_has(&done.line, &wanted);
 }
 
 async fn arguments_that_are_null_are_none(wire: Wire) {
@@ -135,18 +162,80 @@ async fn large_integers_are_logged_digit_for_digit(wire: Wire) {
 async fn a_request_without_a_name_is_refused(wire: Wire) {
     let mut shop = Bookshop::open(wire, &[]).await;
     let nameless = [
-        ("tools/call", "{}"),
-        ("tools/call", r#"{"arguments":{}}"#),
-        ("tools/call", r#"{"name":5}"#),
-        ("resources/read", "{}"),
-        ("resources/read", r#"{"uri":null}"#),
-        ("prompts/get", r#"{"arguments":{}}"#),
+        ("tools/call", "null", "the parameters are missing"),
+        ("tools/call", "{}", "`name` is missing"),
+        ("tools/call", r#"{"arguments":{}}"#, "`name` is missing"),
+        (
+            "tools/call",
+            r#"{"name":5}"#,
+            "`name` must be a string, not a number",
+        ),
+        ("resources/read", "{}", "`uri` is missing"),
+        (
+            "resources/read",
+            r#"{"uri":null}"#,
+            "`uri` must be a string, not null",
+        ),
+        (
+            "resources/read",
+            r#"{"uri":["books://Dune"]}"#,
+            "`uri` must be a string, not an array",
+        ),
+        ("prompts/get", r#"{"arguments":{}}"#, "`name` is missing"),
+        (
+            "prompts/get",
+            r#"{"name":{}}"#,
+            "`name` must be a string, not an object",
+        ),
     ];
-    for (method, params) in nameless {
+    for (method, params, problem) in nameless {
         let id = shop.send_text(method, params).await;
-        let answer = shop.answer(id).await;
-        assert!(answer["error"]["code"].is_i64(), "{params}: {answer:#}");
-        shop.expect_no_line(id);
+        let done = shop.conclude(id).await;
+        assert_refused(&done, &format!("{method}: {problem}"));
+        assert_eq!(done.line["method"], method);
+    }
+    assert_goes_on(shop).await;
+}
+
+async fn a_field_that_cannot_be_read_is_named(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let fields = [
+        ("requestState", "5", "a number"),
+        ("inputResponses", r#""s3cr3t""#, "a string"),
+        ("inputResponses", "[]", "an array"),
+    ];
+    for (field, value, kind) in fields {
+        let params =
+            format!(r#"{{"name":"get_author","arguments":{{"title":"Dune"}},"{field}":{value}}}"#);
+        let id = shop.send_text("tools/call", &params).await;
+        let done = shop.conclude(id).await;
+        assert_refused(
+            &done,
+            &format!("tools/call: `{field}` cannot be read: it is {kind}"),
+        );
+        assert_has(
+            &done.line,
+            &json!({"tool": "get_author", "arguments": {"title": "Dune"}}),
+        );
+    }
+    // A field that nobody knows is no reason to refuse a call.
+    let params = json!({"name": "get_author", "arguments": {"title": "Dune"}, "task": 5});
+    let done = shop.exchange("tools/call", &params).await;
+    assert_eq!(done.text(), "Frank Herbert");
+    assert_goes_on(shop).await;
+}
+
+async fn parameters_of_other_methods_that_cannot_be_read_are_refused(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    let answer = shop.request("initialize", &json!({})).await;
+    assert_eq!(answer["error"]["code"], -32602, "{answer:#}");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("`protocolVersion`"), "{message}");
+    // What this server does not offer, and what nobody offers, is not found.
+    for method in ["tasks/get", "logging/setLevel", "tools/run"] {
+        let answer = shop.request(method, &json!({"level": "x"})).await;
+        let error = json!({"code": -32601, "message": method});
+        assert_eq!(answer["error"], error);
     }
     assert_goes_on(shop).await;
 }

@@ -7,6 +7,7 @@
 mod adapter;
 mod bad_input;
 mod bookshop;
+mod process_end;
 mod stale;
 mod startup;
 mod support;

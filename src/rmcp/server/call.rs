@@ -1,12 +1,10 @@
+use super::unreadable::Unreadable;
 use crate::{
     call::{Arguments, Hints, Method, ToolCall},
+    failure::Failure,
     rmcp::{Request, model, request},
 };
-use ::rmcp::{
-    RoleServer,
-    model::{JsonObject, Tool},
-    service::RequestContext,
-};
+use ::rmcp::{RoleServer, model::JsonObject, service::RequestContext};
 use serde_json::Value;
 use std::sync::{
     Arc,
@@ -19,6 +17,7 @@ pub struct ServerCall {
     request: Request,
     context: RequestContext<RoleServer>,
     hints: Hints,
+    unreadable: Option<Arc<Unreadable>>,
     // Shared by the copies, which are attempts at the same call.
     attempts: Arc<AtomicU32>,
 }
@@ -26,14 +25,23 @@ pub struct ServerCall {
 impl ServerCall {
     pub(super) fn new(
         request: Request,
-        tool: Option<&Tool>,
+        hints: Option<Hints>,
         context: RequestContext<RoleServer>,
     ) -> Self {
         Self {
-            hints: request::hints(&request, tool.map(request::said_of)),
+            hints: request::hints(&request, hints),
             request,
             context,
+            unreadable: None,
             attempts: Arc::default(),
+        }
+    }
+
+    /// The same call, which is to be refused.
+    pub(super) fn unreadable(self, unreadable: Unreadable) -> Self {
+        Self {
+            unreadable: Some(Arc::new(unreadable)),
+            ..self
         }
     }
 
@@ -47,6 +55,21 @@ impl ServerCall {
     #[must_use]
     pub fn context(&self) -> &RequestContext<RoleServer> {
         &self.context
+    }
+
+    /// What is wrong with the parameters, if they cannot be read. Such a call goes down the stack to
+    /// leave its line, with its name and nothing else in its [`request`](Self::request), and never
+    /// reaches the handler.
+    #[must_use]
+    pub fn problem(&self) -> Option<&str> {
+        let unreadable = self.unreadable.as_ref()?;
+        Some(&unreadable.problem)
+    }
+
+    /// Why the handler is not to see the call.
+    pub(super) fn refusal(&self) -> Option<Failure> {
+        let unreadable = self.unreadable.as_ref()?;
+        Some(unreadable.failure())
     }
 
     /// Counts one more attempt, and gives its number.
@@ -69,7 +92,10 @@ impl ToolCall for ServerCall {
     }
 
     fn arguments(&self) -> Option<Arguments<'_>> {
-        self.request.arguments()
+        match &self.unreadable {
+            Some(unreadable) => unreadable.arguments.as_ref().map(Arguments::from),
+            None => self.request.arguments(),
+        }
     }
 
     /// rmcp moves a request's `_meta` into its context.

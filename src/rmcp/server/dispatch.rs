@@ -1,4 +1,4 @@
-use super::{Resilient, ServerCall, error_data, net::Net, thrown};
+use super::{Resilient, ServerCall, error_data, net::Net, thrown, unreadable::Unreadable};
 use crate::{
     classify::catch_panic,
     failure::{BoxError, Class, Failure, Stopped},
@@ -21,9 +21,24 @@ where
         context: RequestContext<RoleServer>,
     ) -> Result<Answer, ErrorData> {
         let _counted = self.running.one_more();
-        let cancellation = context.ct.clone();
-        let tool = self.tool(&request);
-        let call = ServerCall::new(request, tool.as_ref(), context);
+        let hints = self.hints(&request, &context).await;
+        self.send(ServerCall::new(request, hints, context)).await
+    }
+
+    /// Sends a request through the stack that the handler is not to see.
+    pub(super) async fn dispatch_unreadable(
+        &self,
+        request: Request,
+        unreadable: Unreadable,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Answer, ErrorData> {
+        let _counted = self.running.one_more();
+        let call = ServerCall::new(request, None, context);
+        self.send(call.unreadable(unreadable)).await
+    }
+
+    async fn send(&self, call: ServerCall) -> Result<Answer, ErrorData> {
+        let cancellation = call.context().ct.clone();
         let mut answer = Net::under(self.stack.clone().oneshot(call));
         // The answer first: one that is there is not thrown away.
         tokio::select! {
@@ -43,22 +58,6 @@ where
         }
     }
 
-    fn tool(&self, request: &Request) -> Option<Tool> {
-        match request {
-            Request::Tool(params) => self.known_tool(&params.name),
-            Request::Resource(_) | Request::Prompt(_) => None,
-        }
-    }
-
-    /// What the handler knows of the tool. Whatever is wrong there shows again, and is told, when
-    /// the tool is called.
-    pub(super) fn known_tool(&self, name: &str) -> Option<Tool> {
-        catch_panic(|| self.handler.get_tool(name)).unwrap_or_else(|panic| {
-            tracing::error!(error = %panic.chain(), "the handler's `get_tool` panicked, the tool's hints are unknown");
-            None
-        })
-    }
-
     /// The host's error. Whichever stack this is, what is fatal to it is fatal to the server.
     fn refuse(&self, failure: &Failure) -> ErrorData {
         if failure.class() == Class::Fatal {
@@ -72,6 +71,17 @@ where
             Some(cause) => error_data::answer(&Failure::from(cause)),
             None => ErrorData::internal_error("the server is shutting down", None),
         }
+    }
+}
+
+impl<H: ServerHandler, S> Resilient<H, S> {
+    /// What the handler knows of the tool. Whatever is wrong there shows again, and is told, when
+    /// the tool is called.
+    pub(super) fn known_tool(&self, name: &str) -> Option<Tool> {
+        catch_panic(|| self.handler.get_tool(name)).unwrap_or_else(|panic| {
+            tracing::error!(error = %panic.chain(), "the handler's `get_tool` panicked, the tool's hints are unknown");
+            None
+        })
     }
 }
 

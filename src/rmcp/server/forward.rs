@@ -39,11 +39,15 @@ fn wrong_kind() -> ErrorData {
 }
 
 /// Requests are answered, also if the handler panics: rmcp would never answer.
+async fn under_net<T>(answer: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
+    let answer = Net::under(answer).await;
+    answer.unwrap_or_else(|panic| Err(report(&panic)))
+}
+
 macro_rules! forward {
     ($($name:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {$(
         async fn $name(&self, $($argument: $type),*) -> Result<$output, ErrorData> {
-            let answer = async { self.handler.$name($($argument),*).await };
-            Net::under(answer).await.unwrap_or_else(|panic| Err(report(&panic)))
+            under_net(async { self.handler.$name($($argument),*).await }).await
         }
     )*};
 }
@@ -101,6 +105,30 @@ where
         }
     }
 
+    async fn list_tools(
+        &self,
+        request: Page,
+        context: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let listing = async { self.handler.list_tools(request, context).await };
+        let page = under_net(listing).await?;
+        self.learned.learn(&page);
+        Ok(page)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: Context,
+    ) -> Result<CustomResult, ErrorData> {
+        let (request, context) = match self.refuse_unreadable(request, context).await {
+            Ok(answer) => return answer,
+            Err(of_the_handler) => of_the_handler,
+        };
+        let answer = async { self.handler.on_custom_request(request, context).await };
+        under_net(answer).await
+    }
+
     fn get_info(&self) -> ServerConfig {
         self.handler.get_info()
     }
@@ -147,11 +175,9 @@ where
         list_prompts(request: Page, context: Context) -> ListPromptsResult;
         list_resources(request: Page, context: Context) -> ListResourcesResult;
         list_resource_templates(request: Page, context: Context) -> ListResourceTemplatesResult;
-        list_tools(request: Page, context: Context) -> ListToolsResult;
         listen(context: SubscriptionContext) -> ();
         subscribe(request: SubscribeRequestParams, context: Context) -> ();
         unsubscribe(request: UnsubscribeRequestParams, context: Context) -> ();
-        on_custom_request(request: CustomRequest, context: Context) -> CustomResult;
         get_task(request: GetTaskParams, context: Context) -> GetTaskResult;
         update_task(request: UpdateTaskParams, context: Context) -> ();
         cancel_task(request: CancelTaskParams, context: Context) -> ();

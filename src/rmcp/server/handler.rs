@@ -43,6 +43,9 @@ impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
     }
 
     fn call(&mut self, call: ServerCall) -> Self::Future {
+        if let Some(refusal) = call.refusal() {
+            return Box::pin(async { Err(refusal.into()) });
+        }
         let attempt = call.begin_attempt();
         // A later attempt belongs to a call that may still end.
         if attempt == 1 && !self.running.is_serving() {

@@ -7,11 +7,17 @@ mod dispatch;
 mod error_data;
 mod forward;
 mod handler;
+mod learned;
 mod net;
 mod resilient;
 mod run;
 mod running;
+mod signals;
+mod stdio;
+mod stop;
 mod thrown;
+mod unreadable;
+mod until;
 
 pub use self::{
     any_error::AnyError,
@@ -19,5 +25,7 @@ pub use self::{
     call::ServerCall,
     handler::HandlerService,
     resilient::{PresetStack, Resilient},
-    run::Shutdown,
+    stdio::{StdinReader, StdoutWriter, stdio},
+    stop::Stop,
+    until::Shutdown,
 };

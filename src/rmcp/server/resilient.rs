@@ -1,4 +1,4 @@
-use super::{HandlerService, running::Running};
+use super::{HandlerService, learned::Learned, running::Running};
 use crate::{
     call_log::Sink,
     fatal::{FatalHandle, FatalLayer},
@@ -6,11 +6,15 @@ use crate::{
     timeout::Timeout,
 };
 use ::rmcp::ServerHandler;
-use std::{fmt, sync::Arc, time::Duration};
+use std::{fmt, future::pending, sync::Arc, time::Duration};
 use tower::Layer;
 
 /// How long the last lines of the log may take.
 const LAST_FLUSH: Duration = Duration::from_secs(1);
+
+/// How long calls that run at the end of a server may still take, by default. Docker and most
+/// clients kill a process 10 s after SIGTERM or later.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// The preset around a handler.
 pub type PresetStack<H> = Resilience<Timeout<HandlerService<H>>>;
@@ -24,6 +28,8 @@ pub struct Resilient<H, S = PresetStack<H>> {
     pub(super) stack: S,
     pub(super) fatal: FatalHandle,
     pub(super) running: Running,
+    pub(super) grace: Duration,
+    pub(super) learned: Learned,
     log: Option<Arc<dyn Sink>>,
 }
 
@@ -91,6 +97,8 @@ impl<H: ServerHandler, S> Resilient<H, S> {
             handler,
             fatal: FatalLayer::new().handle(),
             running,
+            grace: GRACE,
+            learned: Learned::default(),
             log: None,
         }
     }
@@ -100,6 +108,18 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     #[must_use]
     pub fn ends_with(mut self, fatal: FatalHandle) -> Self {
         self.fatal = fatal;
+        self
+    }
+
+    /// How long the calls that run at the end of the server may still take: 10 s, unless set.
+    ///
+    /// Counts for [`run`](Self::run), [`run_with_stop`](Self::run_with_stop) and
+    /// [`run_until`](Self::run_until), after a signal as after a fatal failure. Zero cuts the calls
+    /// off at once. A supervisor that kills the process after some time should give it at least 5 s
+    /// more than this.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
         self
     }
 
@@ -123,7 +143,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// For the end of a server; [`run`](Self::run) and [`run_until`](Self::run_until) do it by
     /// themselves. It answers, but the answers still have to leave.
     pub async fn drain(&self, at_most: Duration) {
-        self.running.end(at_most).await;
+        self.running.end(at_most, pending()).await;
         self.flush().await;
     }
 
@@ -142,6 +162,8 @@ impl<H, S: Clone> Clone for Resilient<H, S> {
             stack: self.stack.clone(),
             fatal: self.fatal.clone(),
             running: self.running.clone(),
+            grace: self.grace,
+            learned: self.learned.clone(),
             log: self.log.clone(),
         }
     }

@@ -1,31 +1,30 @@
-use super::{Resilient, ServerCall};
+use super::{
+    Resilient, ServerCall, Stop,
+    stdio::{Recognized, recognize},
+};
 use crate::{
     failure::{BoxError, Class, Failure},
     fatal::{Fatal, startup::OrFatal},
     rmcp::Answer,
 };
 use ::rmcp::{
-    RoleServer, ServerHandler, ServiceExt, service::ServerInitializeError, transport::IntoTransport,
+    RoleServer, ServerHandler, ServiceExt,
+    service::{QuitReason, ServerInitializeError},
+    transport::IntoTransport,
 };
-use std::{
-    error::Error,
-    fmt, io,
-    pin::{Pin, pin},
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{error::Error, future::ready, io, pin::pin, time::Duration};
 use tokio::{
-    sync::oneshot,
+    task::JoinError,
     time::{sleep, timeout},
 };
 use tower::Service;
 
-/// How long the calls that run at the end of a server may still take; and then, how long whatever
-/// is still in the way.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long requests may take to arrive, and answers to leave, that are on their way at the end:
+/// rmcp does not tell when they have.
+pub(super) const MOMENT: Duration = Duration::from_millis(200);
 
-/// How long answers may take to leave: rmcp does not tell when they have.
-const LEAVE: Duration = Duration::from_millis(200);
+/// How long a transport, or a server, that holds up the end may do so.
+pub(super) const CLOSE: Duration = Duration::from_secs(2);
 
 impl<H, S> Resilient<H, S>
 where
@@ -34,153 +33,156 @@ where
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {
-    /// Serves one client over a transport, until it leaves, or until the first fatal failure.
+    /// Serves one client over a transport, until the client leaves, a signal comes, or a call fails
+    /// with the first fatal failure.
     ///
-    /// A client that leaves is a normal end, also one that leaves before it said anything; calls
-    /// that run then have the time that rmcp gives them, five seconds. After a fatal failure they
-    /// have two, and then two more for their answers to leave, which takes for ever where nobody
-    /// reads.
+    /// The same as [`run_with_stop`](Self::run_with_stop) with [`Stop::signals`]. The exit codes are
+    /// those of a `main` that returns what this returns.
+    ///
+    /// | End | New calls | Running calls | Result | Exit code |
+    /// |---|---|---|---|---|
+    /// | the client leaves (stdin ends) | none | get 5 s from rmcp, then are dropped: `cancelled` in the log | `Ok` | 0 |
+    /// | SIGTERM, SIGINT, SIGHUP | refused | get the [grace](Self::grace) of 10 s, then are cut off and answered | `Ok` | 0 |
+    /// | a second signal | refused | are cut off at once and answered | `Ok` | 0 |
+    /// | a fatal failure | answered with the cause | as after a signal | `Err` | 1 |
+    /// | rmcp fails | none | are dropped | `Err` | 1 |
+    ///
+    /// After the running calls have ended the server reads for 200 ms more, so that requests which
+    /// are on their way are refused and logged too. The answers then have 2 s to leave. A handler
+    /// that blocks its thread is abandoned; a runtime that is dropped waits for such a thread.
+    ///
+    /// rmcp's `stdio()`, and any other pair of tokio's stdin and stdout, is read and written on
+    /// threads that do not hold up the end of the process; see [`stdio`](super::stdio()) for
+    /// transports that wrap the pair.
+    ///
+    /// Dropping the future closes the connection: rmcp gives the running calls 2 s and drops them.
     ///
     /// # Errors
     ///
-    /// The reason for which the process has to end. Over stdio, let it end by
-    /// [`Fatal::exit`]: tokio reads stdin on a thread that nothing can stop, and a runtime that
-    /// is dropped waits for it.
+    /// The reason for which the process has to end: the fatal failure, or the failure of rmcp's
+    /// service loop. A `main` that returns it prints it on stderr. If nobody reads stderr, that
+    /// print can block; [`Fatal::exit`] gives it one second.
     pub async fn run<T, E, A>(self, transport: T) -> Result<(), Fatal>
     where
         T: IntoTransport<RoleServer, E, A>,
         E: Error + Send + Sync + 'static,
     {
-        let server = self.clone();
-        let outcome = server.serve_one(transport).await;
+        self.run_with_stop(transport, Stop::signals()).await
+    }
+
+    /// Serves one client as [`run`](Self::run) does, with an end of your choice in place of the
+    /// signals: [`Stop::never`], or a future.
+    ///
+    /// ```no_run
+    /// # use mcp_resilience::{fatal::Fatal, rmcp::{Resilient, stdio}};
+    /// # struct Bookshop;
+    /// # impl rmcp::ServerHandler for Bookshop {}
+    /// # async fn main(stop: tokio::sync::oneshot::Receiver<()>) -> Result<(), Fatal> {
+    /// let stop = async {
+    ///     let _ = stop.await;
+    /// };
+    /// Resilient::new(Bookshop).run_with_stop(stdio(), stop).await
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub async fn run_with_stop<T, E, A>(
+        self,
+        transport: T,
+        stop: impl Into<Stop>,
+    ) -> Result<(), Fatal>
+    where
+        T: IntoTransport<RoleServer, E, A>,
+        E: Error + Send + Sync + 'static,
+    {
+        let (server, stop) = (self.clone(), stop.into());
+        let outcome = match recognize(transport) {
+            Recognized::Stdio(stdio) => Box::pin(server.serve_one(stdio, stop)).await,
+            Recognized::Other(transport) => Box::pin(server.serve_one(transport, stop)).await,
+        };
         self.flush().await;
-        // A client may have left on account of the fatal failure.
+        // A client may have left because of the fatal failure.
         match self.fatal.cause() {
             Some(cause) => Err(cause),
             None => outcome,
         }
     }
 
-    async fn serve_one<T, E, A>(self, transport: T) -> Result<(), Fatal>
+    async fn serve_one<T, E, A>(self, transport: T, mut stop: Stop) -> Result<(), Fatal>
     where
         T: IntoTransport<RoleServer, E, A>,
         E: Error + Send + Sync + 'static,
     {
         let server = self.clone();
-        let mut end = pin!(server.fatal.wait());
-        let running = tokio::select! {
-            serving = self.serve(transport) => match serving {
-                Ok(running) => running,
-                Err(error) if is_leaving(&error) => return Ok(()),
-                Err(error) => return Err(error).or_fatal("cannot serve the client"),
-            },
-            cause = end.as_mut() => return Err(cause),
+        let mut fatal = pin!(server.fatal.wait());
+        let mut serving = pin!(self.serve(transport));
+        let mut end = None;
+        let handshake = tokio::select! {
+            handshake = serving.as_mut() => Ok(handshake),
+            cause = fatal.as_mut() => Err(Err(cause)),
+            () = stop.next() => Err(Ok(())),
         };
-        let token = running.cancellation_token();
-        let mut waiting = pin!(running.waiting());
+        let handshake = match handshake {
+            Ok(handshake) => handshake,
+            Err(told) => match timeout(MOMENT, serving).await {
+                // The client may have its answer already, and have calls on their way.
+                Ok(handshake) => {
+                    end = Some(told);
+                    handshake
+                }
+                Err(_) => return told,
+            },
+        };
+        let connection = match handshake {
+            Ok(connection) => connection,
+            Err(error) if is_leaving(&error) => return end.unwrap_or(Ok(())),
+            Err(error) => return Err(error).or_fatal("cannot serve the client"),
+        };
+        let token = connection.cancellation_token();
+        let mut closed = pin!(connection.waiting());
+        let outcome = match end {
+            Some(told) => told,
+            None => tokio::select! {
+                reason = closed.as_mut() => {
+                    // rmcp has cancelled the calls. Each writes its line when it notices.
+                    server.running.notice().await;
+                    return check(reason);
+                }
+                cause = fatal => Err(cause),
+                () = stop.next() => Ok(()),
+            },
+        };
+        let end = async {
+            server.running.end(server.grace, stop.next()).await;
+            sleep(MOMENT).await;
+        };
         tokio::select! {
-            _ = waiting.as_mut() => Ok(()),
-            cause = end => {
-                // Before the token, which would cut them off; rmcp then sends the answers.
-                server.running.end(GRACE).await;
+            // The client left meanwhile.
+            reason = closed.as_mut() => {
+                server.running.end(Duration::ZERO, ready(())).await;
+                outcome.and(check(reason))
+            }
+            () = end => {
+                // Not earlier: it would cut off the calls. rmcp then sends the last answers.
                 token.cancel();
-                let _ = timeout(GRACE, waiting).await;
-                Err(cause)
+                match timeout(CLOSE, closed).await {
+                    Ok(reason) => outcome.and(check(reason)),
+                    Err(_) => outcome,
+                }
             }
         }
     }
+}
 
-    /// Serves any number of clients, as over HTTP, until a signal comes, or the first fatal
-    /// failure; then in order: new calls are refused, those that run have two seconds, their
-    /// answers leave, `end_sessions` ends the streams that would stay open for ever, and the
-    /// server itself has two more seconds to end, whatever its clients do.
-    ///
-    /// `serve` gets what a graceful shutdown waits for.
-    ///
-    /// # Errors
-    ///
-    /// The reason for which the process has to end: the fatal failure, or the server's own error.
-    ///
-    /// # Example
-    ///
-    /// ```no_run
-    /// use mcp_resilience::{fatal::{Fatal, startup::OrFatal}, rmcp::Resilient};
-    /// use rmcp::transport::{
-    ///     StreamableHttpServerConfig, StreamableHttpService,
-    ///     streamable_http_server::session::local::LocalSessionManager,
-    /// };
-    /// # struct Bookshop;
-    /// # impl rmcp::ServerHandler for Bookshop {}
-    ///
-    /// #[tokio::main]
-    /// async fn main() -> Result<(), Fatal> {
-    ///     // Made once: all sessions share the budget, the log and the end.
-    ///     let server = Resilient::new(Bookshop);
-    ///     let config = StreamableHttpServerConfig::default();
-    ///     let sessions = config.cancellation_token.clone();
-    ///     let handler = server.clone();
-    ///     let service = StreamableHttpService::new(
-    ///         move || Ok(handler.clone()),
-    ///         LocalSessionManager::default().into(),
-    ///         config,
-    ///     );
-    ///     let router = axum::Router::new().nest_service("/mcp", service);
-    ///     let listener = tokio::net::TcpListener::bind("127.0.0.1:8000")
-    ///         .await
-    ///         .or_fatal("cannot listen on port 8000")?;
-    ///     let signal = async {
-    ///         let _ = tokio::signal::ctrl_c().await;
-    ///     };
-    ///     server
-    ///         .run_until(signal, move || sessions.cancel(), async |shutdown| {
-    ///             axum::serve(listener, router).with_graceful_shutdown(shutdown).await
-    ///         })
-    ///         .await
-    /// }
-    /// ```
-    pub async fn run_until<F, E>(
-        self,
-        signal: impl Future<Output = ()> + Send + 'static,
-        end_sessions: impl FnOnce() + Send + 'static,
-        serve: impl FnOnce(Shutdown) -> F,
-    ) -> Result<(), Fatal>
-    where
-        F: Future<Output = Result<(), E>>,
-        E: Into<BoxError>,
-    {
-        let server = self.clone();
-        let (begin_end, end_begun) = oneshot::channel();
-        let (sessions_end, sessions_ended) = oneshot::channel();
-        let shutdown = async move {
-            tokio::select! {
-                _ = server.fatal.wait() => {}
-                () = signal => {}
-            }
-            // Nobody waits for it any more if the server is gone already.
-            let _ = begin_end.send(());
-            server.running.end(GRACE).await;
-            sleep(LEAVE).await;
-            end_sessions();
-            let _ = sessions_end.send(());
-        };
-        let overdue = async {
-            // An error: the server dropped the shutdown, and ends for a reason of its own.
-            if end_begun.await.is_err() {
-                std::future::pending::<()>().await;
-            }
-            // Or the server dropped the shutdown meanwhile.
-            let _ = sessions_ended.await;
-            sleep(GRACE).await;
-        };
-        let outcome = tokio::select! {
-            outcome = serve(Shutdown(Box::pin(shutdown))) => outcome.or_fatal("cannot serve"),
-            () = overdue => Ok(()),
-        };
-        self.flush().await;
-        match self.fatal.cause() {
-            Some(cause) => Err(cause),
-            None => outcome,
+/// Whether the service loop of rmcp ended in order.
+fn check(reason: Result<QuitReason, JoinError>) -> Result<(), Fatal> {
+    match reason {
+        Ok(QuitReason::JoinError(error)) | Err(error) => {
+            Err(error).or_fatal("the service loop of the connection failed")
         }
+        Ok(_) => Ok(()),
     }
 }
 
@@ -195,22 +197,5 @@ fn is_leaving(error: &ServerInitializeError) -> bool {
             named.is_some_and(|failure| failure.class() == Class::Connection)
         }
         _ => false,
-    }
-}
-
-/// Ends when a server is to stop serving: see [`Resilient::run_until`].
-pub struct Shutdown(Pin<Box<dyn Future<Output = ()> + Send>>);
-
-impl Future for Shutdown {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.0.as_mut().poll(cx)
-    }
-}
-
-impl fmt::Debug for Shutdown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shutdown").finish_non_exhaustive()
     }
 }

@@ -1,5 +1,8 @@
 use std::{sync::Arc, time::Duration};
-use tokio::{sync::watch, time::timeout};
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
 
 /// How long a call that is cut off has to notice. One that blocks its thread never does.
 const NOTICE: Duration = Duration::from_millis(200);
@@ -31,12 +34,22 @@ impl Running {
         Counted(Arc::clone(&self.0))
     }
 
-    /// Lets no call begin from here on, waits until those that run have ended, at most so long, and
-    /// cuts off those that are left.
-    pub(super) async fn end(&self, at_most: Duration) {
+    /// Lets no call begin from here on, waits until those that run have ended, at most for the
+    /// grace or until `hurry` is ready, and cuts off those that are left.
+    pub(super) async fn end(&self, grace: Duration, hurry: impl Future<Output = ()>) {
         self.enter(Phase::Draining);
-        let _ = timeout(at_most, self.none()).await;
+        tokio::select! {
+            biased;
+            () = self.none() => {}
+            () = hurry => {}
+            () = sleep(grace) => {}
+        }
         self.enter(Phase::Over);
+        self.notice().await;
+    }
+
+    /// Waits until calls that were cut off, or cancelled, have noticed it.
+    pub(super) async fn notice(&self) {
         let _ = timeout(NOTICE, self.none()).await;
     }
 

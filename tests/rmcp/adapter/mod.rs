@@ -8,6 +8,8 @@ mod evidence;
 mod forward;
 mod forwarded;
 mod interim;
+mod learned;
+mod loop_failure;
 mod nested;
 mod panics;
 mod requests;

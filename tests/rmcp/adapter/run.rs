@@ -110,10 +110,15 @@ async fn the_first_fatal_failure_is_answered_and_ends_the_run_with_its_reason() 
 #[tokio::test(start_paused = true)]
 async fn after_a_fatal_failure_the_answers_that_are_still_due_are_sent() {
     let log = Log::default();
-    let (mut client, ending) = start(Resilient::with_preset(desk(), &preset(&log)));
+    let server = Resilient::with_preset(desk(), &preset(&log)).grace(Duration::from_secs(2));
+    let attempts = server.handler().attempts();
+    let (mut client, ending) = start(server);
     client.initialize().await;
     let slow = client.begin("tools/call", tool("slow")).await;
     let endless = client.begin("tools/call", tool("endless")).await;
+    while attempts.so_far().len() < 2 {
+        tokio::task::yield_now().await;
+    }
     client.begin("tools/call", tool("fatal")).await;
 
     let mut answers = Vec::new();

@@ -4,6 +4,7 @@
 mod answers;
 mod crashes;
 mod end;
+mod moments;
 mod repeats;
 mod resources;
 mod signals;

@@ -1,4 +1,4 @@
-use super::{Child, Exchange, HttpWire, Lines, log_line, log_lines, read, within};
+use super::{Child, Events, Exchange, HttpWire, Lines, log_line, log_lines, read, within};
 use reqwest::Response;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, process::ExitStatus};
@@ -38,6 +38,7 @@ pub(crate) struct Bookshop {
 
 enum Line {
     Stdio(ChildStdin),
+    Closed,
     Http {
         http: HttpWire,
         arrived: UnboundedSender<Arrival>,
@@ -108,7 +109,7 @@ impl Bookshop {
             },
         });
         match &mut self.line {
-            Line::Stdio(_) => self.write(&request.to_string()).await,
+            Line::Stdio(_) | Line::Closed => self.write(&request.to_string()).await,
             Line::Http { http, arrived } => {
                 let posted = within("a session", http.open(request.to_string())).await;
                 for message in posted.messages {
@@ -168,7 +169,7 @@ impl Bookshop {
         let message =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
         match &self.line {
-            Line::Stdio(_) => self.write(&message).await,
+            Line::Stdio(_) | Line::Closed => self.write(&message).await,
             Line::Http { http, arrived } => {
                 let (taken, is_taken) = oneshot::channel();
                 tokio::spawn(post(http.clone(), id, message, taken, arrived.clone()));
@@ -179,10 +180,28 @@ impl Bookshop {
         id
     }
 
+    /// Calls a tool that reports progress when it begins, and waits until it has begun. rmcp
+    /// promises no order: an answer to a later call says nothing.
+    pub(crate) async fn begin(&mut self, tool: &str, arguments: Value) -> u64 {
+        let token = self.next_id;
+        let params = json!({
+            "name": tool, "arguments": arguments, "_meta": {"progressToken": token},
+        });
+        let id = self.send("tools/call", &params).await;
+        let is_progress = move |arrival: &Arrival| match arrival {
+            Arrival::Message(text) => message(text)["params"]["progressToken"] == token,
+            Arrival::Never { id: never, .. } => *never == id,
+        };
+        match self.arrival("the begin of a call", is_progress).await {
+            Arrival::Message(_) => id,
+            Arrival::Never { why, .. } => panic!("{tool} did not begin: {why}"),
+        }
+    }
+
     pub(crate) async fn notify(&mut self, method: &str, params: &Value) {
         let message = json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string();
         match &self.line {
-            Line::Stdio(_) => self.write(&message).await,
+            Line::Stdio(_) | Line::Closed => self.write(&message).await,
             Line::Http { http, .. } => {
                 let posted = within("202", http.post(message)).await;
                 assert_eq!(posted.status, 202, "{posted:?}");
@@ -207,7 +226,7 @@ impl Bookshop {
     pub(crate) fn http(&self) -> &HttpWire {
         match &self.line {
             Line::Http { http, .. } => http,
-            Line::Stdio(_) => panic!("this Bookshop is on stdio"),
+            Line::Stdio(_) | Line::Closed => panic!("this Bookshop is on stdio"),
         }
     }
 
@@ -216,7 +235,7 @@ impl Bookshop {
         match &self.line {
             Line::Http { http, .. } => Some(within("a stream", http.listen()).await),
             // Its stdin is open anyway.
-            Line::Stdio(_) => None,
+            Line::Stdio(_) | Line::Closed => None,
         }
     }
 
@@ -327,14 +346,11 @@ impl Bookshop {
 
     /// Leaves. The server ends normally, with one line for each call and nothing beside.
     pub(crate) async fn leave(mut self) {
-        let stdin = match self.line {
-            Line::Stdio(stdin) => Some(stdin),
-            Line::Http { .. } => {
-                self.child.signal("INT");
-                None
-            }
-        };
-        drop(stdin);
+        match self.line {
+            Line::Stdio(_) => self.close(),
+            Line::Closed => {}
+            Line::Http { .. } => self.child.signal("INT"),
+        }
         let status = self.child.ended().await;
         assert_eq!(status.code(), Some(0), "leaving is a normal end");
         let lines = self.child.stderr.all().await;
@@ -342,14 +358,17 @@ impl Bookshop {
         assert_eq!(beside_the_log(lines), [""; 0]);
     }
 
-    /// Sends it a signal: `INT`, or `TERM`.
-    pub(crate) fn signal(&self, name: &str) {
-        self.child.signal(name);
+    /// Closes its stdin, as a client does that leaves.
+    pub(crate) fn close(&mut self) {
+        let Line::Stdio(_) = &self.line else {
+            panic!("only stdio has a stdin to close");
+        };
+        self.line = Line::Closed;
     }
 
-    /// Waits for the server to end in the middle of its calls, and gives how.
-    pub(crate) async fn broken_off(mut self) -> ExitStatus {
-        self.child.ended().await
+    /// Sends it a signal: `INT`, `TERM` or `HUP`.
+    pub(crate) fn signal(&self, name: &str) {
+        self.child.signal(name);
     }
 
     /// Waits for the server to end by itself, and gives how it ended and what it said on stderr
@@ -408,9 +427,20 @@ async fn post(
         Ok(response) => {
             // The head of a stream comes before the answer in it.
             let _ = taken.send(());
-            let posted = read(response).await;
-            let why = format!("{} {:?}", posted.status, posted.body);
-            (posted.messages, why)
+            match Events::of(response) {
+                Ok(mut events) => {
+                    while let Some(message) = events.next().await {
+                        // Who asked may be gone.
+                        let _ = arrived.send(Arrival::Message(message));
+                    }
+                    (Vec::new(), "the stream has ended".to_owned())
+                }
+                Err(response) => {
+                    let posted = read(response).await;
+                    let why = format!("{} {:?}", posted.status, posted.body);
+                    (posted.messages, why)
+                }
+            }
         }
         Err(error) => (Vec::new(), format!("{error:?}")),
     };

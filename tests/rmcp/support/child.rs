@@ -7,7 +7,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 /// How long a test waits for anything before it fails: far longer than anything takes, and not
 /// for ever.
-pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// What `future` gives, or a failed test.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
@@ -29,7 +29,16 @@ impl Child {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> (Self, ChildStdin, ChildStdout) {
-        let (mut child, stdin, stdout, stderr) = Self::start_unread(arguments, variables);
+        Self::start_example("bookshop", arguments, variables)
+    }
+
+    /// Starts another of the examples, and gives its stdin and stdout.
+    pub(crate) fn start_example(
+        name: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> (Self, ChildStdin, ChildStdout) {
+        let (mut child, stdin, stdout, stderr) = Self::spawn(name, arguments, variables);
         child.stderr = Lines::read(stderr);
         (child, stdin, stdout)
     }
@@ -39,7 +48,15 @@ impl Child {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> (Self, ChildStdin, ChildStdout, ChildStderr) {
-        let mut process = Command::new(program())
+        Self::spawn("bookshop", arguments, variables)
+    }
+
+    fn spawn(
+        name: &str,
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> (Self, ChildStdin, ChildStdout, ChildStderr) {
+        let mut process = Command::new(program(name))
             .args(arguments)
             // The backtraces of the panics that tests bring about would only cost time.
             .env("RUST_BACKTRACE", "0")

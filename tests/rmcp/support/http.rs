@@ -83,7 +83,7 @@ impl HttpWire {
         assert_eq!(response.status(), StatusCode::OK);
         Events {
             response,
-            unread: String::new(),
+            unread: Vec::new(),
         }
     }
 
@@ -113,22 +113,34 @@ impl HttpWire {
 /// The messages of a stream, one by one.
 pub(crate) struct Events {
     response: Response,
-    unread: String,
+    unread: Vec<u8>,
 }
 
 impl Events {
+    /// Reads a response, if it is a stream.
+    pub(crate) fn of(response: Response) -> Result<Self, Response> {
+        let kind = response.headers().get(header::CONTENT_TYPE);
+        let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+        if is_stream {
+            let unread = Vec::new();
+            Ok(Self { response, unread })
+        } else {
+            Err(response)
+        }
+    }
+
     /// The next message, or none at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<String> {
         loop {
-            while let Some(end) = self.unread.find("\n\n") {
-                let event: String = self.unread.drain(..end + 2).collect();
-                let message = events(&event).pop();
+            while let Some(end) = self.unread.windows(2).position(|two| two == b"\n\n") {
+                let event: Vec<u8> = self.unread.drain(..end + 2).collect();
+                let message = events(&String::from_utf8(event).unwrap()).pop();
                 if message.is_some() {
                     return message;
                 }
             }
             let part = self.response.chunk().await.ok()??;
-            self.unread.push_str(std::str::from_utf8(&part).unwrap());
+            self.unread.extend_from_slice(&part);
         }
     }
 }

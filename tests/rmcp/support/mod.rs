@@ -15,7 +15,7 @@ pub(crate) use self::{
     bookshop::{Bookshop, Wire},
     child::{Child, within},
     exchange::Exchange,
-    http::{HttpWire, read},
+    http::{Events, HttpWire, read},
     lines::{Lines, assert_has, log_line, log_lines},
     local::{
         Desk, Log, Run, WAIT, call, connect, connect_modern, ok, preset, retry, settings, text,

@@ -1,24 +1,20 @@
 use std::{
     env, fs, io,
     path::{Path, PathBuf},
-    sync::LazyLock,
     time::SystemTime,
 };
 
 /// Examples are built beside the tests: `target/PROFILE/{deps,examples}`. Not by `cargo test` with
 /// the name of one test, though, and an old one would pass or fail for what is no longer there.
-pub(super) fn program() -> &'static Path {
-    static PROGRAM: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
-        let test = env::current_exe().unwrap();
-        let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
-        let name = format!("bookshop{}", env::consts::EXE_SUFFIX);
-        let program = profile.join("examples").join(name);
-        check(&program).map(|()| program)
-    });
-    match &*PROGRAM {
-        Ok(program) => program,
-        Err(why) => panic!("{why}"),
+pub(super) fn program(name: &str) -> PathBuf {
+    let test = env::current_exe().unwrap();
+    let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
+    let name = format!("{name}{}", env::consts::EXE_SUFFIX);
+    let program = profile.join("examples").join(name);
+    if let Err(why) = check(&program) {
+        panic!("{why}");
     }
+    program
 }
 
 /// Whether a program is what its sources are now.

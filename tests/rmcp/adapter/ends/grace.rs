@@ -1,6 +1,6 @@
-//! How long `run` takes to end, whatever is in the way.
+//! How long `run` takes to end after a fatal failure, whatever is in the way.
 
-use super::{CUT_OFF, GRACE, MOMENT, SLOW, cut_off, desk, stuck};
+use super::{CLOSE, CUT_OFF, GRACE, MOMENT, SLOW, cut_off, desk, stuck};
 use crate::support::{Desk, Log, Raw, assert_has, preset, within};
 use mcp_resilience::{fatal::Fatal, rmcp::Resilient};
 use serde_json::{Value, json};
@@ -9,6 +9,10 @@ use tokio::{io::DuplexStream, task::JoinHandle, time::Instant};
 
 /// How long rmcp lets calls run whose client has left.
 const LEFT: Duration = Duration::from_secs(5);
+
+fn server(log: &Log) -> Resilient<Desk> {
+    Resilient::with_preset(desk(), &preset(log)).grace(GRACE)
+}
 
 type Ending = JoinHandle<(Result<(), Fatal>, Instant)>;
 
@@ -50,30 +54,30 @@ async fn ended(ending: Ending, begun: Instant) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn with_nothing_in_the_way_it_ends_with_the_fatal_failure() {
-    let server = Resilient::with_preset(desk(), &preset(&Log::default()));
+    let server = server(&Log::default());
     let (mut client, ending) = serve(server).await;
     let begun = Instant::now();
     client.request("tools/call", tool("fatal")).await;
     assert_eq!(client.next().await, None, "the transport is closed");
-    assert_eq!(ended(ending, begun).await, Duration::ZERO);
+    assert_eq!(ended(ending, begun).await, MOMENT);
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_waits_for_a_call_that_ends_in_time() {
-    let server = Resilient::with_preset(desk(), &preset(&Log::default()));
+    let server = server(&Log::default());
     let (mut client, ending) = serve(server).await;
     let slow = client.begin("tools/call", tool("slow")).await;
     let begun = Instant::now();
     client.request("tools/call", tool("fatal")).await;
     let answer = answer(&mut client, slow).await;
     assert_eq!(answer["result"]["content"][0]["text"], "in time");
-    assert_eq!(ended(ending, begun).await, SLOW);
+    assert_eq!(ended(ending, begun).await, SLOW + MOMENT);
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_cuts_off_what_takes_longer_than_two_seconds() {
+async fn it_cuts_off_what_takes_longer_than_the_grace() {
     let log = Log::default();
-    let (mut client, ending) = serve(Resilient::with_preset(desk(), &preset(&log))).await;
+    let (mut client, ending) = serve(server(&log)).await;
     let endless = client.begin("tools/call", tool("endless")).await;
     let begun = Instant::now();
     client.request("tools/call", tool("fatal")).await;
@@ -81,13 +85,13 @@ async fn it_cuts_off_what_takes_longer_than_two_seconds() {
     assert_eq!(begun.elapsed(), GRACE);
     assert_eq!(answer["result"]["isError"], true);
     assert_eq!(answer["result"]["content"][0]["text"], CUT_OFF);
-    assert_eq!(ended(ending, begun).await, GRACE);
+    assert_eq!(ended(ending, begun).await, GRACE + MOMENT);
     assert_has(log.all().last().unwrap(), &cut_off());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_comes_meanwhile_is_told_why_and_does_not_run() {
-    let server = Resilient::with_preset(desk(), &preset(&Log::default()));
+    let server = server(&Log::default());
     let attempts = server.handler().attempts();
     let (mut client, ending) = serve(server).await;
     client.begin("tools/call", tool("endless")).await;
@@ -98,7 +102,7 @@ async fn a_call_that_comes_meanwhile_is_told_why_and_does_not_run() {
     let error = json!({"code": -32603, "message": "the shelf is gone"});
     assert_eq!(answer["error"], error);
     assert_eq!(begun.elapsed(), Duration::from_secs(1));
-    assert_eq!(ended(ending, begun).await, GRACE);
+    assert_eq!(ended(ending, begun).await, GRACE + MOMENT);
     assert_eq!(
         attempts.so_far(),
         [1, 1],
@@ -125,34 +129,34 @@ async fn deaf(server: Resilient<Desk>, tools: &[&str]) -> (Raw, Ending, Instant)
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_nobody_reads_hold_it_up_for_two_seconds() {
-    let server = Resilient::with_preset(desk(), &preset(&Log::default()));
+async fn answers_that_nobody_reads_hold_it_up_for_two_seconds_more() {
+    let server = server(&Log::default());
     let (client, ending, begun) = deaf(server, &["fatal"]).await;
-    assert_eq!(ended(ending, begun).await, GRACE);
+    assert_eq!(ended(ending, begun).await, MOMENT + CLOSE);
     drop(client);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_and_a_client_in_the_way_hold_it_up_for_four_seconds() {
-    let server = Resilient::with_preset(desk(), &preset(&Log::default()));
+async fn a_call_and_a_client_in_the_way_hold_it_up_one_after_the_other() {
+    let server = server(&Log::default());
     let (client, ending, begun) = deaf(server, &["endless", "fatal"]).await;
-    assert_eq!(ended(ending, begun).await, GRACE + GRACE);
+    assert_eq!(ended(ending, begun).await, GRACE + MOMENT + CLOSE);
     drop(client);
 }
 
 #[tokio::test(start_paused = true)]
 async fn whatever_is_in_the_way_it_ends() {
-    let server = Resilient::with_preset(desk(), &preset(&Log::default()));
+    let server = server(&Log::default());
     let stuck = stuck(&server).await;
     let (client, ending, begun) = deaf(server, &["fatal"]).await;
-    assert_eq!(ended(ending, begun).await, GRACE + MOMENT + GRACE);
+    assert_eq!(ended(ending, begun).await, GRACE + MOMENT + MOMENT + CLOSE);
     drop((client, stuck));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_leaves_holds_it_up_for_five_seconds_and_is_a_normal_end() {
     let log = Log::default();
-    let (mut client, ending) = serve(Resilient::with_preset(desk(), &preset(&log))).await;
+    let (mut client, ending) = serve(server(&log)).await;
     client.begin("tools/call", tool("endless")).await;
     let begun = Instant::now();
     client.leave().await;

@@ -3,6 +3,7 @@
 
 mod drain;
 mod grace;
+mod signals;
 mod stacks;
 mod until;
 
@@ -21,10 +22,14 @@ use std::{
 };
 use tokio::task::JoinHandle;
 
-/// How long calls that run may still take at the end of a server; and then what is in the way.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long calls that run at the end of these servers may still take: less than an attempt may.
+const GRACE: Duration = Duration::from_secs(3);
 
-/// How long a call that is cut off has to notice; and how long answers have to leave.
+/// How long a transport or a server may hold up the end.
+const CLOSE: Duration = Duration::from_secs(2);
+
+/// How long a call that is cut off has to notice; and how long messages that are on their way have
+/// to arrive.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// How long the tool `slow` takes.

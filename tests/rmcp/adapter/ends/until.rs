@@ -1,6 +1,6 @@
 //! `run_until`, in exact times, with servers of all kinds to end.
 
-use super::{CUT_OFF, GRACE, HOUR, MOMENT, REFUSED, begin, desk, refused, stuck};
+use super::{CLOSE, CUT_OFF, GRACE, HOUR, MOMENT, REFUSED, begin, desk, refused, stuck};
 use crate::support::{Desk, Log, assert_has, call, connect, preset, text};
 use mcp_resilience::{
     fatal::Fatal,
@@ -64,7 +64,7 @@ async fn run(server: Resilient<Desk>, diary: &Diary) -> Duration {
 }
 
 fn server() -> Resilient<Desk> {
-    Resilient::with_preset(desk(), &preset(&Log::default()))
+    Resilient::with_preset(desk(), &preset(&Log::default())).grace(GRACE)
 }
 
 #[tokio::test(start_paused = true)]
@@ -91,7 +91,7 @@ async fn it_waits_for_a_call_that_ends_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_cuts_off_what_takes_longer_than_two_seconds() {
+async fn it_cuts_off_what_takes_longer_than_the_grace() {
     let (server, diary) = (server(), Diary::new());
     let client = connect(server.clone(), ()).await;
     let endless = begin(&client, &server, "endless").await;
@@ -112,7 +112,7 @@ async fn it_gives_a_call_that_does_not_notice_a_moment_more() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_comes_after_the_signal_is_refused() {
     let log = Log::default();
-    let server = Resilient::with_preset(desk(), &preset(&log));
+    let server = Resilient::with_preset(desk(), &preset(&log)).grace(GRACE);
     let attempts = server.handler().attempts();
     let diary = Diary::new();
     let client = connect(server.clone(), ()).await;
@@ -157,7 +157,7 @@ async fn a_server_that_its_clients_keep_has_two_more_seconds() {
     };
     let running = server.run_until(sleep(SIGNAL), diary.sessions_end(), kept);
     running.await.unwrap();
-    assert_eq!(diary.begun.elapsed(), SIGNAL + MOMENT + GRACE);
+    assert_eq!(diary.begun.elapsed(), SIGNAL + MOMENT + CLOSE);
     assert_eq!(diary.sessions_ended(), [MOMENT]);
 }
 
@@ -172,7 +172,7 @@ async fn a_kept_server_tells_the_reason_all_the_same() {
     let running = server.run_until(pending(), diary.sessions_end(), kept);
     let fatal = running.await.unwrap_err();
     assert_eq!(fatal.to_string(), "the shelf is gone");
-    assert_eq!(diary.begun.elapsed(), MOMENT + GRACE);
+    assert_eq!(diary.begun.elapsed(), MOMENT + CLOSE);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,127 @@
+use super::{Resilient, net::Net, thrown};
+use crate::{
+    call::Hints,
+    failure::Failure,
+    rmcp::{Request, request::said_of},
+};
+use ::rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{ListToolsResult, PaginatedRequestParams},
+    service::RequestContext,
+};
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+use tokio::{sync::OnceCell, time::timeout};
+
+/// How long the handler may take to list its tools for us. The first call waits for it.
+const ASK: Duration = Duration::from_secs(1);
+
+/// The most pages that we ask for.
+const PAGES: usize = 100;
+
+/// The most tools that are remembered. A server has some dozens.
+const CAPACITY: usize = 10_000;
+
+/// What the handler's own list says of its tools, for a handler without `get_tool`.
+///
+/// One for all clones and clients, like `get_tool` itself, which knows no client either.
+#[derive(Clone, Default)]
+pub(super) struct Learned(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    by_name: RwLock<HashMap<String, Hints>>,
+    // Set once a list has passed by, or has been asked for.
+    has_list: OnceCell<()>,
+}
+
+impl Learned {
+    /// Remembers a page of a list that a client asked for.
+    pub(super) fn learn(&self, page: &ListToolsResult) {
+        self.add(page);
+        let _ = self.0.has_list.set(());
+    }
+
+    /// What a page says replaces what was known of its tools.
+    fn add(&self, page: &ListToolsResult) {
+        let mut by_name = self
+            .0
+            .by_name
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        for tool in &page.tools {
+            if by_name.len() >= CAPACITY && !by_name.contains_key(&*tool.name) {
+                // Unknown is safe: a tool without hints is not repeated.
+                by_name.clear();
+            }
+            by_name.insert(tool.name.clone().into_owned(), said_of(tool));
+        }
+    }
+
+    fn get(&self, tool: &str) -> Option<Hints> {
+        let by_name = self.0.by_name.read();
+        let by_name = by_name.unwrap_or_else(PoisonError::into_inner);
+        by_name.get(tool).copied()
+    }
+}
+
+impl<H: ServerHandler, S> Resilient<H, S> {
+    /// What is known of the tool that a request calls: by the handler's `get_tool`; else by the
+    /// last list that it gave a client; else by a list that it is asked for, once.
+    pub(super) async fn hints(
+        &self,
+        request: &Request,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<Hints> {
+        let Request::Tool(params) = request else {
+            return None;
+        };
+        if let Some(tool) = self.known_tool(&params.name) {
+            return Some(said_of(&tool));
+        }
+        if self.learned.0.has_list.get().is_none() && self.running.is_serving() {
+            tokio::select! {
+                biased;
+                () = self.ask_for_list(context) => {}
+                // The call still goes down the stack, and leaves its line there.
+                () = context.ct.cancelled() => {}
+                () = self.running.cut_off() => {}
+            }
+        }
+        self.learned.get(&params.name)
+    }
+
+    /// In the name of the client whose call it is. A call that comes meanwhile waits too.
+    async fn ask_for_list(&self, context: &RequestContext<RoleServer>) {
+        let ask = || async {
+            let walk = Net::under(thrown::catch(self.walk(context)));
+            let failure = match timeout(ASK, walk).await {
+                Ok(Ok(Ok(()))) => return,
+                Ok(Ok(Err(error))) => Failure::from_any(error),
+                Ok(Err(panic)) => panic,
+                Err(elapsed) => Failure::timeout("").because(elapsed),
+            };
+            tracing::debug!(error = %failure.chain(), "the handler did not list its tools, their hints are unknown");
+        };
+        self.learned.0.has_list.get_or_init(ask).await;
+    }
+
+    async fn walk(&self, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        let mut cursors: Vec<String> = Vec::new();
+        while cursors.len() < PAGES {
+            let cursor = cursors.last().cloned();
+            let page =
+                cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+            let page = self.handler.list_tools(page, context.clone()).await?;
+            self.learned.add(&page);
+            match page.next_cursor {
+                Some(next) if !cursors.contains(&next) => cursors.push(next),
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+}

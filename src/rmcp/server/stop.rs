@@ -1,0 +1,94 @@
+use super::signals::Signals;
+use std::{
+    fmt,
+    future::poll_fn,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+/// Tells a server to stop: a signal to the process, or a future of your own.
+///
+/// [`Resilient::run`](super::Resilient::run) stops on [`Stop::signals`].
+/// [`run_with_stop`](super::Resilient::run_with_stop) and [`run_until`](super::Resilient::run_until)
+/// take any `Stop`, and any `Future<Output = ()>` in its place.
+///
+/// ```
+/// use mcp_resilience::rmcp::Stop;
+///
+/// let on_signals = Stop::signals();
+/// let never = Stop::never();
+/// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+/// let when_told = Stop::from(async {
+///     let _ = stopped.await;
+/// });
+/// # let _ = (on_signals, never, when_told, stop);
+/// ```
+pub struct Stop(Source);
+
+enum Source {
+    // None until the first poll.
+    Signals(Option<Signals>),
+    Own(Pin<Box<dyn Future<Output = ()> + Send>>),
+    Never,
+}
+
+impl Stop {
+    /// Stops on SIGTERM, SIGINT (Ctrl-C) and SIGHUP; where there are no such signals, on Ctrl-C.
+    ///
+    /// A second signal ends the grace of the calls that still run: they are cut off at once.
+    ///
+    /// tokio installs the handlers when the server starts, and never removes them: after the
+    /// server has ended, these signals no longer end the process by themselves. A runtime without
+    /// IO has no signals; then the server does not see them, and a warning says so.
+    #[must_use]
+    pub fn signals() -> Self {
+        Self(Source::Signals(None))
+    }
+
+    /// Never stops: the server ends with its client, or with the first fatal failure. Signals keep
+    /// their default action, which ends the process without an answer and without a log line.
+    #[must_use]
+    pub fn never() -> Self {
+        Self(Source::Never)
+    }
+
+    /// Waits until the server is told to stop; after that, until it is told again.
+    pub(super) async fn next(&mut self) {
+        poll_fn(|cx| self.poll_next(cx)).await;
+    }
+
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        match &mut self.0 {
+            Source::Signals(signals) => {
+                let signals = signals.get_or_insert_with(Signals::install);
+                signals.poll_next(cx)
+            }
+            Source::Own(future) => {
+                ready!(future.as_mut().poll(cx));
+                self.0 = Source::Never;
+                Poll::Ready(())
+            }
+            Source::Never => Poll::Pending,
+        }
+    }
+}
+
+impl<F> From<F> for Stop
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    /// Stops when the future is ready.
+    fn from(future: F) -> Self {
+        Self(Source::Own(Box::pin(future)))
+    }
+}
+
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Source::Signals(_) => "Stop::signals",
+            Source::Own(_) => "Stop::from(future)",
+            Source::Never => "Stop::never",
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! Requests that rmcp cannot read.
+//!
+//! rmcp hands a request with a known method and unreadable parameters to the handler as a custom
+//! request, and answers "method not found" by default. Here such a request gets `-32602` and what
+//! is wrong with it. A call also goes through the stack, so that it leaves its line.
+
+mod methods;
+mod problem;
+
+use super::{Resilient, ServerCall};
+use crate::{
+    failure::{BoxError, Class, Failure, RpcError},
+    rmcp::{Answer, Request},
+};
+use ::rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
+        GetPromptRequestParams, GetPromptResponse, ReadResourceRequestParams, ReadResourceResponse,
+    },
+    service::RequestContext,
+};
+use serde_json::Value;
+use tower::Service;
+
+/// What is wrong with a call, and what the log shows of it.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    pub(super) problem: String,
+    pub(super) arguments: Option<Value>,
+}
+
+impl Unreadable {
+    /// The host's error. The handler never sees the call.
+    pub(super) fn failure(&self) -> Failure {
+        let error = RpcError::new(RpcError::INVALID_PARAMS, &*self.problem, None);
+        Failure::new(Class::InvalidInput, "")
+            .with_rpc_error(error)
+            .not_sent()
+    }
+}
+
+impl<H, S> Resilient<H, S>
+where
+    H: ServerHandler,
+    S: Service<ServerCall, Response = Answer> + Clone,
+    S::Error: Into<BoxError>,
+{
+    /// Answers a request that rmcp could not read; gives back one with a method of the handler's.
+    pub(super) async fn refuse_unreadable(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<Result<CustomResult, ErrorData>, (CustomRequest, RequestContext<RoleServer>)> {
+        if let Some(call) = as_call(&request) {
+            let problem = problem::of_call(&request);
+            let arguments = request.params.and_then(|mut params| {
+                let arguments = params.get_mut("arguments")?.take();
+                (!arguments.is_null()).then_some(arguments)
+            });
+            let unreadable = Unreadable { problem, arguments };
+            let answer = self.dispatch_unreadable(call, unreadable, context).await;
+            return Ok(answer.and_then(|answer| to_custom(&answer)));
+        }
+        match methods::problem(&request, || self.handler.get_info().capabilities) {
+            Some(problem) => Ok(Err(ErrorData::invalid_params(problem, None))),
+            None => Err((request, context)),
+        }
+    }
+}
+
+/// The call that the request was to be, with its name if there is one.
+fn as_call(request: &CustomRequest) -> Option<Request> {
+    let named = |key: &str| {
+        let name = request.params.as_ref()?.get(key)?.as_str()?;
+        Some(name.to_owned())
+    };
+    Some(match &*request.method {
+        "tools/call" => {
+            let name = named("name").unwrap_or_default();
+            Request::Tool(CallToolRequestParams::new(name))
+        }
+        "resources/read" => {
+            let uri = named("uri").unwrap_or_default();
+            Request::Resource(ReadResourceRequestParams::new(uri))
+        }
+        "prompts/get" => {
+            let name = named("name").unwrap_or_default();
+            Request::Prompt(GetPromptRequestParams::new(name))
+        }
+        _ => return None,
+    })
+}
+
+/// A layer of the user's may have made a result of the failure.
+fn to_custom(answer: &Answer) -> Result<CustomResult, ErrorData> {
+    let written = match answer {
+        Answer::Tool(CallToolResponse::Complete(result)) => serde_json::to_value(result),
+        Answer::Resource(ReadResourceResponse::Complete(result)) => serde_json::to_value(result),
+        Answer::Prompt(GetPromptResponse::Complete(result)) => serde_json::to_value(result),
+        _ => {
+            let error = "the stack answered an unreadable request with an interim result";
+            return Err(ErrorData::internal_error(error, None));
+        }
+    };
+    match written {
+        Ok(result) => Ok(CustomResult::new(result)),
+        Err(_) => Err(ErrorData::internal_error(
+            "the stack's answer cannot be written as JSON",
+            None,
+        )),
+    }
+}

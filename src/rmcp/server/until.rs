@@ -1,0 +1,135 @@
+use super::{
+    Resilient, ServerCall, Stop,
+    run::{CLOSE, MOMENT},
+};
+use crate::{
+    failure::BoxError,
+    fatal::{Fatal, startup::OrFatal},
+    rmcp::Answer,
+};
+use ::rmcp::ServerHandler;
+use std::{
+    fmt,
+    future::pending,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::{sync::oneshot, time::sleep};
+use tower::Service;
+
+impl<H, S> Resilient<H, S>
+where
+    H: ServerHandler,
+    S: Service<ServerCall, Response = Answer> + Clone + Send + Sync + 'static,
+    S::Error: Into<BoxError> + Send,
+    S::Future: Send,
+{
+    /// Serves any number of clients, as over HTTP, until it is told to [`Stop`], or until the first
+    /// fatal failure. Then new calls are refused, running calls get the [grace](Self::grace) of
+    /// 10 s, and those that are left are cut off and answered; a second signal cuts them off at
+    /// once. Their answers have 200 ms to leave. Then `end_sessions` ends the streams that would
+    /// stay open for ever, and the server has 2 s to end, whatever its clients do.
+    ///
+    /// `serve` gets the future that a graceful shutdown waits for. Dropping the future of
+    /// `run_until` drops that of `serve`, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which the process has to end: the fatal failure, or the server's own error.
+    ///
+    /// # Example
+    ///
+    /// ```no_run
+    /// use mcp_resilience::{fatal::{Fatal, startup::OrFatal}, rmcp::{Resilient, Stop}};
+    /// use rmcp::transport::{
+    ///     StreamableHttpServerConfig, StreamableHttpService,
+    ///     streamable_http_server::session::local::LocalSessionManager,
+    /// };
+    /// # struct Bookshop;
+    /// # impl rmcp::ServerHandler for Bookshop {}
+    ///
+    /// #[tokio::main]
+    /// async fn main() -> Result<(), Fatal> {
+    ///     // Made once: all sessions share the budget, the log and the end.
+    ///     let server = Resilient::new(Bookshop);
+    ///     let config = StreamableHttpServerConfig::default();
+    ///     let sessions = config.cancellation_token.clone();
+    ///     let handler = server.clone();
+    ///     let service = StreamableHttpService::new(
+    ///         move || Ok(handler.clone()),
+    ///         LocalSessionManager::default().into(),
+    ///         config,
+    ///     );
+    ///     let router = axum::Router::new().nest_service("/mcp", service);
+    ///     let listener = tokio::net::TcpListener::bind("127.0.0.1:8000")
+    ///         .await
+    ///         .or_fatal("cannot listen on port 8000")?;
+    ///     server
+    ///         .run_until(Stop::signals(), move || sessions.cancel(), async |shutdown| {
+    ///             axum::serve(listener, router).with_graceful_shutdown(shutdown).await
+    ///         })
+    ///         .await
+    /// }
+    /// ```
+    pub async fn run_until<F, E>(
+        self,
+        stop: impl Into<Stop>,
+        end_sessions: impl FnOnce() + Send + 'static,
+        serve: impl FnOnce(Shutdown) -> F,
+    ) -> Result<(), Fatal>
+    where
+        F: Future<Output = Result<(), E>>,
+        E: Into<BoxError>,
+    {
+        let (server, mut stop) = (self.clone(), stop.into());
+        let (begin_end, end_begun) = oneshot::channel();
+        let (sessions_end, sessions_ended) = oneshot::channel();
+        let shutdown = async move {
+            tokio::select! {
+                _ = server.fatal.wait() => {}
+                () = stop.next() => {}
+            }
+            // Nobody waits for it any more if the server is gone already.
+            let _ = begin_end.send(());
+            server.running.end(server.grace, stop.next()).await;
+            sleep(MOMENT).await;
+            end_sessions();
+            let _ = sessions_end.send(());
+        };
+        let overdue = async {
+            // An error: the server dropped the shutdown, and ends for a reason of its own.
+            if end_begun.await.is_err() {
+                pending::<()>().await;
+            }
+            // Or the server dropped the shutdown meanwhile.
+            let _ = sessions_ended.await;
+            sleep(CLOSE).await;
+        };
+        let outcome = tokio::select! {
+            outcome = serve(Shutdown(Box::pin(shutdown))) => outcome.or_fatal("cannot serve"),
+            () = overdue => Ok(()),
+        };
+        self.flush().await;
+        match self.fatal.cause() {
+            Some(cause) => Err(cause),
+            None => outcome,
+        }
+    }
+}
+
+/// Ends when a server is to stop serving: see [`Resilient::run_until`].
+pub struct Shutdown(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl Future for Shutdown {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl fmt::Debug for Shutdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shutdown").finish_non_exhaustive()
+    }
+}
