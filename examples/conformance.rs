@@ -19,6 +19,8 @@ mod fixtures;
 mod interim;
 #[path = "conformance/server.rs"]
 mod server;
+#[path = "conformance/subscriptions.rs"]
+mod subscriptions;
 #[path = "conformance/tools.rs"]
 mod tools;
 

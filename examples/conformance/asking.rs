@@ -42,10 +42,7 @@ async fn ask(
     Ok(json!(answer))
 }
 
-async fn sample(
-    prompt: &Value,
-    context: &RequestContext<RoleServer>,
-) -> Result<String, ErrorData> {
+async fn sample(prompt: &Value, context: &RequestContext<RoleServer>) -> Result<String, ErrorData> {
     let message = json!({"role": "user", "content": {"type": "text", "text": prompt}});
     let params = json!({"messages": [message], "maxTokens": 100});
     let answer = ask("sampling/createMessage", params, context).await?;

@@ -5,7 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// A red pixel.
-const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
+const PNG: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC";
 
 /// Silence.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
@@ -48,6 +49,8 @@ pub(crate) fn tools() -> Value {
         "test_elicitation_sep1330_enums",
         "test_streaming_elicitation",
         "test_missing_capability",
+        "test_trigger_tool_change",
+        "test_trigger_prompt_change",
         "test_input_required_result_elicitation",
         "test_input_required_result_sampling",
         "test_input_required_result_list_roots",
@@ -57,9 +60,7 @@ pub(crate) fn tools() -> Value {
         "test_input_required_result_multi_round",
         "test_input_required_result_capabilities",
     ];
-    let tool = |name: &str, schema: Value| {
-        json!({"name": name, "description": format!("The suite's `{name}`."), "inputSchema": schema})
-    };
+    let tool = |name: &str, schema: Value| json!({"name": name, "description": format!("The suite's `{name}`."), "inputSchema": schema});
     let with = |name: &str, argument: &str| {
         let schema = json!({
             "type": "object",
@@ -117,9 +118,7 @@ fn modern_schema() -> Value {
 }
 
 pub(crate) fn resources() -> Value {
-    let resource = |uri: &str, name: &str, kind: &str| {
-        json!({"uri": uri, "name": name, "description": format!("A {name}."), "mimeType": kind})
-    };
+    let resource = |uri: &str, name: &str, kind: &str| json!({"uri": uri, "name": name, "description": format!("A {name}."), "mimeType": kind});
     json!([
         resource("test://static-text", "static text", "text/plain"),
         resource("test://static-binary", "static image", "image/png"),

@@ -2,6 +2,7 @@ use crate::{
     asking, fixtures,
     fixtures::typed,
     interim::{Round, States, Step},
+    subscriptions::Subscriptions,
     tools,
 };
 use rmcp::{
@@ -15,7 +16,7 @@ use rmcp::{
         SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
         UnsubscribeRequestParams,
     },
-    service::RequestContext,
+    service::{RequestContext, SubscriptionContext},
 };
 use serde_json::{Value, json};
 
@@ -23,9 +24,10 @@ use serde_json::{Value, json};
 const TTL_MS: u64 = 60_000;
 
 /// The suite's tools, resources and prompts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Conformance {
     states: States,
+    subscriptions: Subscriptions,
 }
 
 fn tool_result(mut json: Value) -> Result<CallToolResponse, ErrorData> {
@@ -37,9 +39,11 @@ impl ServerHandler for Conformance {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
+            .enable_tool_list_changed()
             .enable_resources()
             .enable_resources_subscribe()
             .enable_prompts()
+            .enable_prompts_list_changed()
             .enable_completions()
             .enable_logging()
             .build();
@@ -92,6 +96,14 @@ impl ServerHandler for Conformance {
                 let value = value
                     .ok_or_else(|| ErrorData::invalid_params("`value` must be a string", None))?;
                 tool_result(Step::said(value))
+            }
+            "test_trigger_tool_change" => {
+                self.subscriptions.announce("tools").await?;
+                tool_result(Step::said("They were told."))
+            }
+            "test_trigger_prompt_change" => {
+                self.subscriptions.announce("prompts").await?;
+                tool_result(Step::said("They were told."))
             }
             "test_missing_capability" => {
                 let needed: ClientCapabilities = typed(json!({"sampling": {}}))?;
@@ -239,5 +251,11 @@ impl ServerHandler for Conformance {
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
         Some(requested.supported_by(&self.get_info().capabilities))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.subscriptions.add(context.sink().clone());
+        context.cancelled().await;
+        Ok(())
     }
 }

@@ -51,6 +51,15 @@ pub(crate) async fn call(name: &str, context: &RequestContext<RoleServer>) -> Op
 }
 
 async fn log(context: &RequestContext<RoleServer>) {
+    let meta = json!(context.meta);
+    let has = |name: &str| {
+        meta.get(format!("io.modelcontextprotocol/{name}"))
+            .is_some()
+    };
+    // Without sessions each request says what log it wants.
+    if has("protocolVersion") && !has("logLevel") {
+        return;
+    }
     for message in [
         "Tool execution started",
         "Tool processing data",

@@ -1,9 +1,9 @@
 //! `examples/call.rs`, as its users run it.
 
-use crate::support::{Ledger, program, within};
+use crate::support::{Ledger, Port, program, within};
 use serde_json::{Value, json};
 use std::process::{Output, Stdio};
-use tokio::process::Command;
+use tokio::{process::Command, task::JoinSet};
 
 /// Runs it to its end, which has to come.
 async fn run(arguments: &[&str]) -> Output {
@@ -78,22 +78,27 @@ async fn a_result_is_printed_as_json_and_its_kind_is_the_exit_code() {
 async fn the_options_reach_the_stack() {
     let hang = json!({"key": "k", "fault": {"kind": "hang"}, "times": 9}).to_string();
     let cases = [
-        (&["--timeout", "0.5", "--max-attempts", "2"][..], "look", 2),
-        (&["--timeout", "0.5"], "book", 1),
+        (&["--timeout", "5", "--max-attempts", "2"][..], "look", 2),
+        (&["--timeout", "5"], "book", 1),
         (
-            &["--timeout", "0.5", "--max-attempts", "2", "--repeat-ok"],
+            &["--timeout", "5", "--max-attempts", "2", "--repeat-ok"],
             "book",
             2,
         ),
-        (&["--timeout", "30", "--deadline", "1"], "look", 1),
+        (&["--timeout", "30", "--deadline", "5"], "look", 1),
     ];
+    let mut calls = JoinSet::new();
     for (options, tool, ran) in cases {
-        let ledger = Ledger::new();
-        let output = call(&ledger, options, &[tool, &hang], &[]).await;
-        let (code, _, stderr) = said(&output);
-        assert_eq!(code, Some(1), "{options:?}: {stderr}");
-        assert_eq!(ledger.count("executed"), ran, "{options:?}: {stderr}");
+        let hang = hang.clone();
+        calls.spawn(async move {
+            let ledger = Ledger::new();
+            let output = call(&ledger, options, &[tool, &hang], &[]).await;
+            let (code, _, stderr) = said(&output);
+            assert_eq!(code, Some(1), "{options:?}: {stderr}");
+            assert_eq!(ledger.count("executed"), ran, "{options:?}: {stderr}");
+        });
     }
+    calls.join_all().await;
 }
 
 #[tokio::test]
@@ -129,7 +134,9 @@ async fn without_a_server_it_says_why_with_the_childs_last_words() {
     let mute = call(&ledger(), &["--timeout", "0.5"], &["look"], &["--mute"]).await;
     let babble = call(&ledger(), &["--timeout", "0.5"], &["look"], &["--not-mcp"]).await;
     let version = call(&ledger(), &[], &["look"], &["--protocol", "1999-01-01"]).await;
-    let nothing = run(&["look", "--url", "http://127.0.0.1:9/mcp"]).await;
+    let closed = Port::new();
+    let url = format!("http://{}/mcp", closed.address);
+    let nothing = run(&["look", "--url", &url]).await;
     let cases = [
         (no_command, "cannot run the command `./no-such-command`"),
         (crashed, "exit status: 3); its last words: crashed at start"),

@@ -1,4 +1,4 @@
-use super::{MS, Process, program, within};
+use super::{MS, Port, Process, program, within};
 use mcp_resilience::rmcp::client::{ChildProcess, Http};
 use rmcp::model::CallToolRequestParams;
 use serde_json::{Value, json};
@@ -79,12 +79,9 @@ impl Ledger {
                 .args(arguments);
             command
         };
-        let (process, url) = Process::start(&mut command("127.0.0.1:0")).await;
-        let address = url
-            .trim_start_matches("http://")
-            .trim_end_matches("/mcp")
-            .to_owned();
-        let mut again = command(&address);
+        let port = Port::new();
+        let mut again = command(&port.address.to_string());
+        let (process, url) = Process::start(&mut again).await;
         let process = Arc::new(Mutex::new(Some(process)));
         let kept = Arc::clone(&process);
         let keeper = tokio::spawn(async move {
@@ -105,6 +102,7 @@ impl Ledger {
             url,
             process,
             keeper,
+            _port: port,
         }
     }
 }
@@ -120,6 +118,7 @@ pub(crate) struct HttpServer {
     pub(crate) url: String,
     process: Arc<Mutex<Option<Process>>>,
     keeper: JoinHandle<()>,
+    _port: Port,
 }
 
 impl HttpServer {

@@ -2,18 +2,13 @@
 
 use crate::support::{Child, HttpWire, Lines, log_lines, within};
 use serde_json::{Value, json};
-use std::time::Duration;
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader},
     process::ChildStdin,
-    time::Instant,
 };
 
 /// How many calls it takes to fill any pipe.
 const CALLS: u64 = 100;
-
-/// Longer than the end may take: two seconds for calls, two for answers, and two for the log.
-const END: Duration = Duration::from_secs(8);
 
 const REASON: &str = "the shelf is gone, no call can succeed any more";
 
@@ -86,13 +81,11 @@ async fn a_log_that_nobody_reads_holds_up_neither_calls_nor_the_end() {
     let answered = answer(&mut stdout, CALLS + 1).await;
     assert_eq!(answered["result"]["isError"], true);
 
-    let begun = Instant::now();
     let shelves = call(CALLS + 2, "shelve", &json!({}));
     write(&mut stdin, [shelves]).await;
     let answered = answer(&mut stdout, CALLS + 2).await;
     assert_eq!(answered["error"]["message"], REASON);
     assert_eq!(child.ended().await.code(), Some(1));
-    assert!(begun.elapsed() < END, "{:?}", begun.elapsed());
     assert_was_full(stderr).await;
     drop(stdin);
 }
@@ -105,11 +98,9 @@ async fn answers_that_nobody_reads_hold_up_neither_other_calls_nor_the_end() {
     let is_last = |line: &str| log_lines(&[line.to_owned()])[0]["request_id"] == CALLS;
     child.stderr.first("last line", is_last).await;
 
-    let begun = Instant::now();
     let shelves = call(CALLS + 1, "shelve", &json!({}));
     write(&mut stdin, [shelves]).await;
     assert_eq!(child.ended().await.code(), Some(1));
-    assert!(begun.elapsed() < END, "{:?}", begun.elapsed());
     let mut said = child.stderr.all().await;
     assert_eq!(said.pop(), Some(format!("Error: {REASON}")));
     assert_eq!(log_lines(&said).len() as u64, CALLS + 1, "one line each");
@@ -133,10 +124,8 @@ async fn over_http_a_log_that_nobody_reads_does_not_hold_up_the_end_either() {
         assert_eq!(posted.messages.len(), 1, "{posted:?}");
     }
 
-    let begun = Instant::now();
     child.signal("INT");
     assert_eq!(child.ended().await.code(), Some(0));
-    assert!(begun.elapsed() < END, "{:?}", begun.elapsed());
     assert_was_full(stderr).await;
     drop(stdin);
 }

@@ -7,7 +7,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 /// How long a test waits for anything before it fails: far longer than anything takes, and not
 /// for ever.
-pub(crate) const LIMIT: Duration = Duration::from_secs(20);
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// What `future` gives, or a failed test.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
