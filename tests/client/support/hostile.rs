@@ -1,4 +1,4 @@
-use super::{MS, Port, Process, program, within};
+use super::{MS, Port, Process, SECOND, program, within};
 use mcp_resilience::rmcp::client::{ChildProcess, Http};
 use rmcp::model::CallToolRequestParams;
 use serde_json::{Value, json};
@@ -66,6 +66,7 @@ impl Ledger {
             .arg("--ledger")
             .arg(&self.0)
             .args(arguments)
+            .start_timeout(120 * SECOND)
     }
 
     /// One on HTTP, which is started again whenever it ends.
@@ -123,7 +124,7 @@ pub(crate) struct HttpServer {
 
 impl HttpServer {
     pub(crate) fn connector(&self) -> Http {
-        Http::new(&*self.url)
+        Http::new(&*self.url).start_timeout(120 * SECOND)
     }
 
     /// Ends it; it is started again.
