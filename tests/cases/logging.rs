@@ -97,7 +97,7 @@ async fn case_075_a_log_that_cannot_be_written_costs_no_call_and_is_counted() {
             let answer = stack.layer(tool).oneshot(Call::tool("ask")).await.unwrap();
             assert_eq!(answer, Answer::ok("fine"));
         }
-        sink.flush(Duration::from_secs(10));
+        sink.flush(Duration::from_secs(300));
         assert_eq!(sink.lost(), CALLS as u64, "{how:?}");
         assert_eq!(asked.load(Relaxed), CALLS, "no endless tries");
     }

@@ -1,6 +1,6 @@
 //! How a connection is made, and what is known once it is.
 
-use crate::support::{Ledger, Log, MS, SECOND, call, reconnect, resilience, retry, within};
+use crate::support::{Ledger, Log, MS, Port, call, reconnect, resilience, retry, within};
 use mcp_resilience::{
     Class, Failure,
     call::Hints,
@@ -10,7 +10,10 @@ use mcp_resilience::{
 };
 use serde_json::json;
 use std::error::Error;
-use tokio::time::{Instant, sleep};
+use std::time::Duration;
+use tokio::time::Instant;
+
+const HOUR: Duration = Duration::from_secs(3600);
 
 fn client<C: Connector>(connector: C, reconnect: ReconnectBuilder<()>) -> ClientBuilder<C> {
     Client::builder(connector)
@@ -41,6 +44,7 @@ async fn a_dial_that_fails_says_what_was_wrong_and_that_nothing_was_sent() {
     let mute = ledger.http(&["--mute"]).await;
     let short = |connector: ChildProcess| connector.start_timeout(500 * MS);
     let new = Ledger::new;
+    let closed = Port::new();
     let cases = [
         (
             dial(ChildProcess::new("./no-such-command")).await,
@@ -84,7 +88,7 @@ async fn a_dial_that_fails_says_what_was_wrong_and_that_nothing_was_sent() {
             "the url of the tool server is no http url",
         ),
         (
-            dial(Http::new("http://127.0.0.1:9/mcp")).await,
+            dial(Http::new(format!("http://{}/mcp", closed.address))).await,
             Class::Connection,
             "the tool server cannot be reached",
         ),
@@ -173,26 +177,25 @@ async fn a_server_that_starts_slowly_is_waited_for() {
 
 #[tokio::test]
 async fn shutting_down_ends_a_dial_and_every_wait_at_once() {
-    // In a dial, and in the wait before the next one.
-    for fault in [&["--mute"][..], &["--crash-starts", "99"]] {
-        let ledger = Ledger::new();
-        let connector = ledger.stdio(fault).start_timeout(60 * SECOND);
-        let slow = mcp_resilience::backoff::Backoff::new(60 * SECOND, 60 * SECOND).unwrap();
-        let reconnect = reconnect()
-            .retry_first_dial()
-            .backoff(slow)
-            .patience(60 * SECOND);
-        let client = client(connector, reconnect.dial_timeout(60 * SECOND)).build();
+    let ledger = Ledger::new();
+    let cases = [
+        // In a dial, and in the wait before the next one.
+        ledger.stdio(&["--mute"]).start_timeout(HOUR),
+        ledger.stdio(&["--crash-starts", "99"]),
+    ];
+    for (starts, connector) in (1..).zip(cases) {
+        let slow = mcp_resilience::backoff::Backoff::new(HOUR, HOUR).unwrap();
+        let reconnect = reconnect().retry_first_dial().backoff(slow).patience(HOUR);
+        let client = client(connector, reconnect.dial_timeout(HOUR)).build();
         let waiting = tokio::spawn({
             let client = client.clone();
             async move { client.handle().connect().await }
         });
-        ledger.wait_for("started", 1).await;
-        sleep(100 * MS).await;
+        ledger.wait_for("started", starts).await;
         client.handle().shutdown();
-        // Long before the patience of 60 s.
-        let waiting = tokio::time::timeout(30 * SECOND, waiting).await.unwrap();
-        assert_eq!(waiting.unwrap().unwrap_err().class(), Class::Cancelled);
+        // Every limit and every wait is an hour.
+        let ended = within("the end of the wait", waiting).await;
+        assert_eq!(ended.unwrap().unwrap_err().class(), Class::Cancelled);
     }
 }
 

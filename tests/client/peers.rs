@@ -1,17 +1,25 @@
 //! Servers that nobody here wrote: called, killed in mid-call, restarted, and called again.
 
 use crate::support::{
-    Log, MS, Peer, Proxy, SECOND, kill_last, reconnect, resilience, retry, within,
+    Log, MS, Peer, Port, Proxy, SECOND, kill_last, reconnect, resilience, retry, within,
 };
 use mcp_resilience::rmcp::client::{Client, Connector, Http};
-use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use rmcp::{
+    ClientHandler, RoleClient,
+    model::{CallToolRequestParams, CallToolResponse, ProgressNotificationParam},
+    service::NotificationContext,
+};
 use serde_json::{Value, json};
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    process::Command,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
 };
-use tokio::time::sleep;
+use tokio::{sync::Notify, time::sleep};
 
 /// A file of its own, gone at the end.
 struct File(PathBuf);
@@ -47,8 +55,32 @@ impl Drop for File {
     }
 }
 
+/// Waits for the progress of a call.
+#[derive(Clone, Default)]
+struct Progress(Arc<Notify>);
+
+impl Progress {
+    async fn made(&self) {
+        within("progress", self.0.notified()).await;
+    }
+}
+
+impl ClientHandler for Progress {
+    async fn on_progress(&self, _: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        self.0.notify_one();
+    }
+}
+
+/// A call that takes 4 s, and tells its progress each half second.
+fn long() -> (&'static str, Value) {
+    (
+        "trigger-long-running-operation",
+        json!({"duration": 4, "steps": 8}),
+    )
+}
+
 async fn connect(connector: impl Connector, log: &Log) -> Client {
-    let resilience = resilience(log, retry()).attempt_timeout(20 * SECOND);
+    let resilience = resilience(log, retry()).attempt_timeout(200 * SECOND);
     let client = Client::builder(connector)
         .resilience(resilience.build().unwrap())
         .reconnect(reconnect().build().unwrap());
@@ -79,16 +111,19 @@ async fn read(client: &Client, peer: Peer) {
 }
 
 /// Starts the call that is to be killed, gives the kill, and looks at what becomes of it.
-async fn killed_in_mid_call(client: &Client, peer: Peer, log: &Log, kill: impl AsyncFnOnce()) {
+async fn killed_in_mid_call(
+    client: &Client,
+    peer: Peer,
+    log: &Log,
+    progress: &Progress,
+    kill: impl AsyncFnOnce(),
+) {
     let ledger = File::new("ledger");
     let (tool, arguments) = match peer {
-        Peer::Everything => (
-            "trigger-long-running-operation",
-            json!({"duration": 1.5, "steps": 1}),
-        ),
+        Peer::Everything => long(),
         _ => (
             "reserve",
-            json!({"title": "Dune", "seconds": 30, "ledger": ledger.0.to_str().unwrap()}),
+            json!({"title": "Dune", "seconds": 300, "ledger": ledger.0.to_str().unwrap()}),
         ),
     };
     let running = tokio::spawn({
@@ -96,7 +131,7 @@ async fn killed_in_mid_call(client: &Client, peer: Peer, log: &Log, kill: impl A
         async move { call(&client, tool, arguments).await }
     });
     match peer {
-        Peer::Everything => sleep(500 * MS).await,
+        Peer::Everything => progress.made().await,
         _ => ledger.wait_for_a_line().await,
     }
     kill().await;
@@ -122,9 +157,10 @@ async fn over_stdio(peer: Peer) {
         return;
     }
     let (log, ids) = (Log::default(), File::new("ids"));
-    let client = connect(peer.stdio(&ids.0), &log).await;
+    let progress = Progress::default();
+    let client = connect(peer.stdio(&ids.0).handler(progress.clone()), &log).await;
     read(&client, peer).await;
-    killed_in_mid_call(&client, peer, &log, async || kill_last(&ids.0)).await;
+    killed_in_mid_call(&client, peer, &log, &progress, async || kill_last(&ids.0)).await;
     read(&client, peer).await;
     assert_eq!(ids.lines(), 2, "{peer:?}: one start more");
     assert_eq!(client.handle().generation(), 2);
@@ -135,12 +171,14 @@ async fn over_http(peer: Peer) {
     if !peer.is_there() {
         return;
     }
-    let log = Log::default();
-    let (mut process, connector, port) = peer.http(0).await;
-    let client = connect(connector, &log).await;
+    let (log, progress) = (Log::default(), Progress::default());
+    let kept = Port::new();
+    let port = kept.address.port();
+    let (mut process, connector) = peer.http(port).await;
+    let client = connect(connector.handler(progress.clone()), &log).await;
     read(&client, peer).await;
     let mut next = None;
-    killed_in_mid_call(&client, peer, &log, async || {
+    killed_in_mid_call(&client, peer, &log, &progress, async || {
         process.kill();
         next = Some(peer.http(port).await.0);
     })
@@ -161,6 +199,27 @@ async fn over_http(peer: Peer) {
         "{peer:?}: {line}"
     );
     client.close().await;
+}
+
+#[test]
+fn they_are_set_up_where_the_tests_look_for_them() {
+    let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/setup");
+    let place = |target: Option<&Path>| {
+        let mut command = Command::new(&setup);
+        command.arg("--print");
+        if let Some(target) = target {
+            command.env("CARGO_TARGET_DIR", target);
+        }
+        let printed = command.output().unwrap();
+        assert!(printed.status.success(), "{printed:?}");
+        PathBuf::from(String::from_utf8(printed.stdout).unwrap().trim_end())
+    };
+    // As cargo was told when it built this test, unless by an option.
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    assert_eq!(place(Some(target)), target.join("peers"));
+    let elsewhere = env::temp_dir().join("elsewhere");
+    assert_eq!(place(Some(&elsewhere)), elsewhere.join("peers"));
+    assert_ne!(place(None), elsewhere.join("peers"));
 }
 
 #[tokio::test]
@@ -198,20 +257,19 @@ async fn a_stream_that_breaks_off_is_taken_up_again_and_the_call_runs_once() {
     if !Peer::Everything.is_there() {
         return;
     }
-    let log = Log::default();
-    let (_process, _, port) = Peer::Everything.http(0).await;
+    let (log, progress) = (Log::default(), Progress::default());
+    let kept = Port::new();
+    let port = kept.address.port();
+    let _process = Peer::Everything.http(port).await;
     let proxy = Proxy::to(port).await;
-    let client = connect(
-        Http::new(format!("http://127.0.0.1:{}/mcp", proxy.port)),
-        &log,
-    )
-    .await;
+    let proxied = Http::new(format!("http://127.0.0.1:{}/mcp", proxy.port));
+    let client = connect(proxied.handler(progress.clone()), &log).await;
     let running = tokio::spawn({
         let client = client.clone();
-        let arguments = json!({"duration": 1.5, "steps": 1});
-        async move { call(&client, "trigger-long-running-operation", arguments).await }
+        let (tool, arguments) = long();
+        async move { call(&client, tool, arguments).await }
     });
-    sleep(500 * MS).await;
+    progress.made().await;
     proxy.cut();
     let result = running.await.unwrap();
     assert!(

@@ -1,7 +1,7 @@
 //! What the installed rmcp reports, where its own client is used: pinned, because some of it is
 //! only a text.
 
-use crate::support::{Ledger, SECOND, call, program, within};
+use crate::support::{Ledger, Port, SECOND, call, program, within};
 use mcp_resilience::{
     Class, Delivery, Failure,
     classify::ClassifyLayer,
@@ -197,7 +197,9 @@ async fn why_rmcp_could_not_connect_is_named() {
         assert_eq!(classify_start(&error).class(), class, "{error:?}");
     }
 
-    let config = StreamableHttpClientTransportConfig::with_uri("http://127.0.0.1:9/mcp");
+    let closed = Port::new();
+    let url = format!("http://{}/mcp", closed.address);
+    let config = StreamableHttpClientTransportConfig::with_uri(url);
     let failure = classify_start(&connect(config).await.unwrap_err());
     assert_eq!(said(&failure), (Class::Connection, Delivery::NotSent, None));
 }

@@ -152,7 +152,7 @@ async fn events_that_are_no_messages_are_skipped_before_every_answer() {
     });
     let server = server.await;
     let client = connect(Http::new(&*server.url)).await;
-    assert_eq!(client.tools().len(), 1);
+    assert_eq!(client.tools().unwrap().len(), 1);
     let answer = within(
         "an answer",
         client.call_tool(CallToolRequestParams::new("book")),

@@ -172,11 +172,11 @@ async fn answers_are_cut_and_connections_dropped() {
 #[tokio::test]
 async fn a_hang_opens_a_stream_or_says_nothing_and_blocks_no_sibling() {
     let ledger = Ledger::new();
-    for (answer, head) in [("sse", "HTTP/1.1 200 "), ("json", "")] {
+    for (answer, head, end) in [("sse", "HTTP/1.1 200 ", "\r\n\r\n"), ("json", "", "")] {
         let (_server, http) = ledger.start_http(&["--answer", answer]).await;
         let session = http.session().await;
         let message = call(1, answer, json!({"kind": "hang"}));
-        let (read, _open) = http.ask_in_vain(Some(&session), &message).await;
+        let (read, _open) = http.ask_in_vain(Some(&session), &message, end).await;
         starts_with(&read, head);
         assert_eq!(read.is_empty(), answer == "json", "{read}");
         let late = http

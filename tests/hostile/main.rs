@@ -6,6 +6,8 @@
 )]
 
 mod http;
+#[path = "../client/support/port.rs"]
+mod port;
 mod starts;
 mod stdio;
 mod support;

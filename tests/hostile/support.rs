@@ -14,7 +14,7 @@ use tokio::{
 
 /// What `future` gives, or a failed test: nothing takes nearly that long.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    let limited = tokio::time::timeout(Duration::from_secs(20), future).await;
+    let limited = tokio::time::timeout(Duration::from_secs(300), future).await;
     limited.unwrap_or_else(|_| panic!("waited too long for {what}"))
 }
 
@@ -160,16 +160,22 @@ impl Http {
         self.post(Some(session), &call(1, key, fault)).await
     }
 
-    /// What comes of a request that is not answered, and the connection that stays open.
+    /// What comes of a request that is not answered, to this end or beyond, and the connection that
+    /// stays open.
     pub(crate) async fn ask_in_vain(
         &self,
         session: Option<&str>,
         message: &Value,
+        end: &str,
     ) -> (String, TcpStream) {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         let request = request("POST", session, "keep-alive", &message.to_string());
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut read = Vec::new();
+        while !String::from_utf8_lossy(&read).contains(end) {
+            let more = within("the rest", stream.read_buf(&mut read)).await;
+            assert!(more.unwrap() > 0, "it hung up");
+        }
         let patience = Duration::from_millis(300);
         while let Ok(more) = tokio::time::timeout(patience, stream.read_buf(&mut read)).await {
             assert!(more.unwrap() > 0, "it hung up");

@@ -29,7 +29,8 @@ fn set_time(path: &Path, since_noon: i64) {
 
 impl Built {
     fn at_noon(name: &str) -> Self {
-        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("built {name}"));
+        let home = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join(format!("built {name} {}", std::process::id()));
         fs::create_dir_all(&home).unwrap();
         let sources = ["main.rs", "shelf.rs"].map(|name| home.join(name));
         let program = home.join("program");
@@ -49,6 +50,12 @@ impl Built {
         let told = check_program(&self.program).unwrap_err();
         assert!(told.contains(why), "{told}");
         assert!(told.contains("cargo build --examples"), "{told}");
+    }
+}
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(self.program.parent().unwrap());
     }
 }
 

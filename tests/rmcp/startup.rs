@@ -5,6 +5,7 @@ use crate::support::{Bookshop, Child, Lines, Wire, assert_has, over_both_wires};
 use serde_json::json;
 use std::{
     fs::{self, File},
+    ops::Deref,
     path::{Path, PathBuf},
 };
 use tokio::io::AsyncWriteExt;
@@ -17,11 +18,28 @@ over_both_wires! {
     a_variable_that_is_set_is_enough
 }
 
-/// A file of this test's own.
-fn file(name: &str, content: &[u8]) -> PathBuf {
+/// A file of this test's own, gone at its end.
+struct Own(PathBuf);
+
+impl Deref for Own {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+fn file(name: &str, content: &[u8]) -> Own {
+    let name = format!("{}-{name}", std::process::id());
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::write(&path, content).unwrap();
-    path
+    Own(path)
 }
 
 /// Fails unless the Bookshop ends by itself, without a word on stdout, and gives the one line that
@@ -67,13 +85,12 @@ async fn a_catalog_that_is_a_directory_is_unreadable() {
 async fn a_catalog_without_permission_is_unreadable() {
     use std::os::unix::fs::PermissionsExt;
     let path = file("forbidden.json", b"{}");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
+    fs::set_permissions(&*path, fs::Permissions::from_mode(0o000)).unwrap();
     // Root may read anything.
-    if File::open(&path).is_err() {
+    if File::open(&*path).is_err() {
         let line = refused_catalog(&path).await;
         assert!(line.contains("Permission denied"), "{line}");
     }
-    fs::remove_file(&path).unwrap();
 }
 
 #[tokio::test]
@@ -154,7 +171,7 @@ async fn a_good_catalog_is_served(wire: Wire) {
     let done = shop.call("get_author", json!({"title": "Dune"})).await;
     assert_has(done.result(), &json!({"isError": true}));
     shop.leave().await;
-    let kept = fs::read(&path).unwrap();
+    let kept = fs::read(&*path).unwrap();
     assert_eq!(kept, b"{\"Solaris\": \"Stanis\xc5\x82aw Lem\"}");
 }
 

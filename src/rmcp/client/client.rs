@@ -187,7 +187,10 @@ impl Client {
         drop(stack);
         let census = shared.census;
         if time::timeout(limits.close, census.no_call()).await.is_err() {
-            tracing::warn!(limit_ms = millis(limits.close), "calls still run at the close of a client: they end now");
+            tracing::warn!(
+                limit_ms = limits.close.as_millis(),
+                "calls still run at the close of a client: they end now"
+            );
             census.cut();
         }
         // Afterwards a child was killed, or somebody still holds the connection.

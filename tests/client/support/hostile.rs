@@ -1,4 +1,4 @@
-use super::{MS, Process, program, within};
+use super::{MS, Port, Process, SECOND, program, within};
 use mcp_resilience::rmcp::client::{ChildProcess, Http};
 use rmcp::model::CallToolRequestParams;
 use serde_json::{Value, json};
@@ -66,6 +66,7 @@ impl Ledger {
             .arg("--ledger")
             .arg(&self.0)
             .args(arguments)
+            .start_timeout(120 * SECOND)
     }
 
     /// One on HTTP, which is started again whenever it ends.
@@ -79,12 +80,9 @@ impl Ledger {
                 .args(arguments);
             command
         };
-        let (process, url) = Process::start(&mut command("127.0.0.1:0")).await;
-        let address = url
-            .trim_start_matches("http://")
-            .trim_end_matches("/mcp")
-            .to_owned();
-        let mut again = command(&address);
+        let port = Port::new();
+        let mut again = command(&port.address.to_string());
+        let (process, url) = Process::start(&mut again).await;
         let process = Arc::new(Mutex::new(Some(process)));
         let kept = Arc::clone(&process);
         let keeper = tokio::spawn(async move {
@@ -105,6 +103,7 @@ impl Ledger {
             url,
             process,
             keeper,
+            _port: port,
         }
     }
 }
@@ -120,11 +119,12 @@ pub(crate) struct HttpServer {
     pub(crate) url: String,
     process: Arc<Mutex<Option<Process>>>,
     keeper: JoinHandle<()>,
+    _port: Port,
 }
 
 impl HttpServer {
     pub(crate) fn connector(&self) -> Http {
-        Http::new(&*self.url)
+        Http::new(&*self.url).start_timeout(120 * SECOND)
     }
 
     /// Ends it; it is started again.

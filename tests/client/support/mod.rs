@@ -3,6 +3,7 @@
 mod hostile;
 mod log;
 mod peers;
+mod port;
 mod process;
 mod program;
 mod proxy;
@@ -12,6 +13,7 @@ pub(crate) use self::{
     hostile::{Ledger, call},
     log::Log,
     peers::{Peer, kill_last},
+    port::Port,
     process::{Process, is_alive, is_running},
     program::program,
     proxy::Proxy,
@@ -31,7 +33,7 @@ pub(crate) const MS: Duration = Duration::from_millis(1);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 /// How long a test waits for anything before it fails: far longer than anything takes.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(300);
 
 /// What `future` gives, or a failed test.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
@@ -39,19 +41,19 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
     limited.unwrap_or_else(|_| panic!("waited {LIMIT:?} for {what}"))
 }
 
-/// Attempts of 3 s in a call of 40 s, with short waits.
+/// Attempts of 10 s in a call that may take as long as a busy machine needs, with short waits.
 pub(crate) fn retry() -> RetryBuilder {
     let backoff = Backoff::new(10 * MS, 100 * MS).unwrap();
     RetryLayer::builder()
         .backoff(backoff)
         .no_budget()
-        .deadline(40 * SECOND)
+        .deadline(600 * SECOND)
 }
 
 pub(crate) fn resilience(log: &Log, retry: RetryBuilder) -> ResilienceBuilder {
     ResilienceLayer::builder()
         .retry(retry.build().unwrap())
-        .attempt_timeout(3 * SECOND)
+        .attempt_timeout(10 * SECOND)
         .log(CallLogLayer::new(log.clone()))
 }
 
@@ -60,5 +62,5 @@ pub(crate) fn reconnect() -> ReconnectBuilder<()> {
     ReconnectLayer::builder(())
         .backoff(Backoff::new(20 * MS, 200 * MS).unwrap())
         .jitter(Jitter::none())
-        .dial_timeout(30 * SECOND)
+        .dial_timeout(120 * SECOND)
 }

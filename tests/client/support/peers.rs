@@ -58,11 +58,11 @@ impl Peer {
             .arg(ids)
             .arg(program)
             .arg(script)
-            .start_timeout(30 * SECOND)
+            .start_timeout(120 * SECOND)
     }
 
-    /// Over HTTP, at a port of its own or at one that it had before.
-    pub(crate) async fn http(self, port: u16) -> (Process, Http, u16) {
+    /// Over HTTP, at a port.
+    pub(crate) async fn http(self, port: u16) -> (Process, Http) {
         let (program, script) = self.command();
         let mut command = Command::new(program);
         match self {
@@ -80,9 +80,7 @@ impl Peer {
             }
         }
         let (process, url) = Process::start(&mut command).await;
-        let port = url.rsplit(':').next().unwrap().trim_end_matches("/mcp");
-        let port = port.parse().unwrap();
-        (process, Http::new(url).start_timeout(30 * SECOND), port)
+        (process, Http::new(url).start_timeout(120 * SECOND))
     }
 }
 

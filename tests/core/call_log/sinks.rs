@@ -12,7 +12,7 @@ use std::{
 };
 use tower::{Layer, ServiceExt, service_fn};
 
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(300);
 
 /// Keeps each write by itself.
 #[derive(Clone, Default)]

@@ -13,8 +13,15 @@ use rmcp::{
     },
 };
 use serde_json::{Value, json};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 use tokio::net::TcpListener;
+use tower::retry::budget::Budget;
 
 /// Refuses for ever, or fails for good.
 fn desk() -> Desk {
@@ -114,10 +121,27 @@ async fn call_over(http: &HttpWire, id: u32, tool: &str) -> Value {
     answer.unwrap_or_else(|| panic!("no answer: {posted:#?}"))
 }
 
+/// So many repeats, however long the calls take: time is real over HTTP.
+#[derive(Debug)]
+struct Allowance(AtomicUsize);
+
+impl Budget for Allowance {
+    fn deposit(&self) {}
+
+    fn withdraw(&self) -> bool {
+        let one_less = |left: usize| left.checked_sub(1);
+        self.0.fetch_update(Relaxed, Relaxed, one_less).is_ok()
+    }
+}
+
 #[tokio::test]
 async fn sessions_over_http_share_the_budget_and_the_end() {
     let log = Log::default();
-    let server = Resilient::with_preset(desk(), &ten_repeats(&log));
+    let at_once = Backoff::new(Duration::from_millis(1), Duration::from_millis(1)).unwrap();
+    let ten = Arc::new(Allowance(AtomicUsize::new(10)));
+    let retry = retry().backoff(at_once).shared_budget(ten).build().unwrap();
+    let preset = settings(&log).retry(retry).build().unwrap();
+    let server = Resilient::with_preset(desk(), &preset);
     let attempts = server.handler().attempts();
     let handle = server.fatal_handle().clone();
     let [first, second] = sessions(server).await;

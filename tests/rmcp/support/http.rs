@@ -26,7 +26,7 @@ impl HttpWire {
             .no_proxy()
             // A connection that the server is about to close would fail the next request.
             .pool_max_idle_per_host(0)
-            .timeout(Duration::from_secs(60))
+            .timeout(Duration::from_secs(300))
             .build()
             .unwrap();
         Self {

@@ -1,0 +1,30 @@
+use crate::fixtures::typed;
+use rmcp::{ErrorData, service::SubscriptionSink};
+use serde_json::json;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The clients that listen for changes, in revision 2026-07-28.
+#[derive(Clone, Default)]
+pub(crate) struct Subscriptions(Arc<Mutex<Vec<SubscriptionSink>>>);
+
+impl Subscriptions {
+    pub(crate) fn add(&self, sink: SubscriptionSink) {
+        let mut sinks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        sinks.push(sink);
+    }
+
+    /// Says that a list has changed, to those who asked for that.
+    pub(crate) async fn announce(&self, list: &str) -> Result<(), ErrorData> {
+        let sinks = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        for sink in sinks {
+            let changed = json!({"method": format!("notifications/{list}/list_changed")});
+            // A client that is gone, or that asked for something else, gets none.
+            let _ = sink.send(typed(changed)?).await;
+        }
+        Ok(())
+    }
+}
