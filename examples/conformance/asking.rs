@@ -10,7 +10,7 @@ pub(crate) async fn call(
     arguments: &Value,
     context: &RequestContext<RoleServer>,
 ) -> Option<Result<Value, ErrorData>> {
-    let content = match name {
+    let told = match name {
         "test_sampling" => sample(&arguments["prompt"], context).await,
         "test_elicitation" => {
             let message = arguments["message"].as_str().unwrap_or_default();
@@ -24,7 +24,7 @@ pub(crate) async fn call(
         }
         _ => return None,
     };
-    Some(content.map(|told| json!({"content": [text(&told)]})))
+    Some(told.map(|told| json!({"content": [text(&told)]})))
 }
 
 /// What the client answers to a request.
@@ -46,11 +46,11 @@ async fn sample(prompt: &Value, context: &RequestContext<RoleServer>) -> Result<
     let message = json!({"role": "user", "content": {"type": "text", "text": prompt}});
     let params = json!({"messages": [message], "maxTokens": 100});
     let answer = ask("sampling/createMessage", params, context).await?;
-    let content = match &answer["content"] {
+    let blocks = match &answer["content"] {
         Value::Array(blocks) => blocks.first().unwrap_or(&Value::Null),
         block => block,
     };
-    let said = content["text"].as_str().unwrap_or_default();
+    let said = blocks["text"].as_str().unwrap_or_default();
     Ok(format!("LLM response: {said}"))
 }
 
@@ -63,8 +63,8 @@ async fn elicit(
     let params = json!({"message": message, "requestedSchema": schema});
     let answer = ask("elicitation/create", params, context).await?;
     let action = answer["action"].as_str().unwrap_or_default();
-    let content = &answer["content"];
-    Ok(format!("{headline}: action={action}, content={content}"))
+    let given = &answer["content"];
+    Ok(format!("{headline}: action={action}, content={given}"))
 }
 
 fn person() -> Value {

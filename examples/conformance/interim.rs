@@ -7,7 +7,7 @@ use rmcp::{
     service::RequestContext,
 };
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a request brings of the earlier ones.
 pub(crate) struct Round {
@@ -36,7 +36,7 @@ pub(crate) struct States(Arc<Mutex<Vec<String>>>);
 
 impl States {
     fn issue(&self, round: usize) -> String {
-        let mut states = self.0.lock().unwrap_or_else(|error| error.into_inner());
+        let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let state = format!("{round}-{}", states.len());
         states.push(state.clone());
         state
@@ -45,7 +45,7 @@ impl States {
     /// The round of a state; 0 without one.
     fn round(&self, state: Option<&str>) -> Result<usize, ErrorData> {
         let Some(state) = state else { return Ok(0) };
-        let states = self.0.lock().unwrap_or_else(|error| error.into_inner());
+        let states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let round = state.split('-').next().and_then(|round| round.parse().ok());
         let is_issued = states.iter().any(|issued| issued == state);
         round
@@ -74,7 +74,7 @@ fn roots() -> Value {
     json!({"method": "roots/list"})
 }
 
-fn ask(requests: Value, state: Option<String>) -> Result<Step, ErrorData> {
+fn ask(requests: &Value, state: Option<String>) -> Result<Step, ErrorData> {
     let mut result = json!({"resultType": "input_required", "inputRequests": requests});
     if let Some(state) = state {
         result["requestState"] = state.into();
@@ -107,23 +107,23 @@ impl Round {
                     let name = response["content"]["name"].as_str().unwrap_or("you");
                     Ok(Step::Done(format!("Hello, {name}!")))
                 }
-                None => ask(json!({"user_name": name()}), None),
+                None => ask(&json!({"user_name": name()}), None),
             },
             "sampling" => match self.response("capital_question") {
                 Some(_) => Ok(Step::Done("The model has answered.".to_owned())),
                 None => ask(
-                    json!({"capital_question": sampling("What is the capital of France?")}),
+                    &json!({"capital_question": sampling("What is the capital of France?")}),
                     None,
                 ),
             },
             "list_roots" => match self.response("client_roots") {
                 Some(response) => Ok(Step::Done(format!("Roots: {}", response["roots"]))),
-                None => ask(json!({"client_roots": roots()}), None),
+                None => ask(&json!({"client_roots": roots()}), None),
             },
             "request_state" | "tampered_state" => self.confirm(states),
             "multiple_inputs" => self.several(states),
             "multi_round" => self.rounds(states),
-            "capabilities" => self.capable(context.client_capabilities().unwrap_or_default()),
+            "capabilities" => self.capable(&context.client_capabilities().unwrap_or_default()),
             _ => return None,
         };
         Some(step)
@@ -132,7 +132,7 @@ impl Round {
     fn confirm(&self, states: &States) -> Result<Step, ErrorData> {
         match states.round(self.state.as_deref())? {
             0 => ask(
-                json!({"confirm": question("ok", "boolean", "Is that right?")}),
+                &json!({"confirm": question("ok", "boolean", "Is that right?")}),
                 Some(states.issue(1)),
             ),
             _ => Ok(Step::Done("Confirmed: state-ok".to_owned())),
@@ -149,17 +149,17 @@ impl Round {
             "greeting": sampling("Say hello."),
             "client_roots": roots(),
         });
-        ask(requests, Some(states.issue(1)))
+        ask(&requests, Some(states.issue(1)))
     }
 
     fn rounds(&self, states: &States) -> Result<Step, ErrorData> {
         match states.round(self.state.as_deref())? {
             0 => ask(
-                json!({"step1": question("name", "string", "First: what is your name?")}),
+                &json!({"step1": question("name", "string", "First: what is your name?")}),
                 Some(states.issue(1)),
             ),
             1 => ask(
-                json!({"step2": question("color", "string", "Then: which color?")}),
+                &json!({"step2": question("color", "string", "Then: which color?")}),
                 Some(states.issue(2)),
             ),
             _ => Ok(Step::Done("Both rounds are over.".to_owned())),
@@ -167,7 +167,7 @@ impl Round {
     }
 
     /// Asks for nothing that the client cannot do.
-    fn capable(&self, client: ClientCapabilities) -> Result<Step, ErrorData> {
+    fn capable(&self, client: &ClientCapabilities) -> Result<Step, ErrorData> {
         let mut requests = serde_json::Map::new();
         if client.elicitation.is_some() {
             let name = question("name", "string", "What is your name?");
@@ -182,7 +182,7 @@ impl Round {
         if self.responses.is_some() || requests.is_empty() {
             return Ok(Step::Done("Nothing more is needed.".to_owned()));
         }
-        ask(requests.into(), None)
+        ask(&requests.into(), None)
     }
 
     /// What comes of a prompt that asks first.
@@ -193,7 +193,7 @@ impl Round {
                 Ok(Step::Done(format!("In the context of: {context}")))
             }
             None => ask(
-                json!({"user_context": question("context", "string", "In which context?")}),
+                &json!({"user_context": question("context", "string", "In which context?")}),
                 None,
             ),
         }

@@ -14,7 +14,7 @@ const STEP: Duration = Duration::from_millis(50);
 
 /// The result of a tool, if it is one of these.
 pub(crate) async fn call(name: &str, context: &RequestContext<RoleServer>) -> Option<Value> {
-    let content = match name {
+    let blocks = match name {
         "test_simple_text" => vec![text("This is a simple text response for testing.")],
         "test_image_content" => vec![image()],
         "test_audio_content" => vec![audio()],
@@ -47,7 +47,7 @@ pub(crate) async fn call(name: &str, context: &RequestContext<RoleServer>) -> Op
         "json_schema_2020_12_tool" => vec![text("The arguments are fine.")],
         _ => return None,
     };
-    Some(json!({"content": content}))
+    Some(json!({"content": blocks}))
 }
 
 async fn log(context: &RequestContext<RoleServer>) {
