@@ -14,7 +14,9 @@ pub struct Policies {
 
 /// Whether a policy is for a call.
 #[derive(Clone)]
-pub(super) struct Rule(Arc<dyn Fn(&dyn ToolCall) -> bool + Send + Sync>);
+pub(super) struct Rule(Arc<Fits>);
+
+type Fits = dyn Fn(&dyn ToolCall) -> bool + Send + Sync;
 
 impl Policies {
     /// Creates a set without any policy.
