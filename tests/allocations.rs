@@ -58,7 +58,7 @@ fn the_future_of_a_call_through_the_preset_is_small() {
         .build()
         .unwrap();
     let mut stack = preset.layer(Tool);
-    let size = std::mem::size_of_val(&readied(&mut stack).call(Call::new()));
+    let size = size_of_val(&readied(&mut stack).call(Call::new()));
     assert!(size <= 480, "{size} bytes");
 }
 

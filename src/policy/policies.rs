@@ -14,7 +14,9 @@ pub struct Policies {
 
 /// Whether a policy is for a call.
 #[derive(Clone)]
-pub(super) struct Rule(Arc<dyn Fn(&dyn ToolCall) -> bool + Send + Sync>);
+pub(super) struct Rule(Arc<Fits>);
+
+type Fits = dyn Fn(&dyn ToolCall) -> bool + Send + Sync;
 
 impl Policies {
     /// Creates a set without any policy.
@@ -68,16 +70,16 @@ impl Policies {
         make: impl Fn(&Policy) -> Result<T, Problem>,
     ) -> Result<Table<T>, InvalidPolicy> {
         let named = self.named.iter().map(|(name, policy)| {
-            let made = make(policy);
-            let made =
-                made.map_err(|problem| InvalidPolicy::of(&format!("tool `{name}`"), problem));
-            Ok((name.clone(), made?))
+            let settings = make(policy);
+            let settings =
+                settings.map_err(|problem| InvalidPolicy::of(&format!("tool `{name}`"), problem));
+            Ok((name.clone(), settings?))
         });
         let rules = (1..).zip(&self.rules).map(|(number, (rule, policy))| {
-            let made = make(policy);
-            let made =
-                made.map_err(|problem| InvalidPolicy::of(&format!("rule {number}"), problem));
-            Ok((rule.clone(), made?))
+            let settings = make(policy);
+            let settings =
+                settings.map_err(|problem| InvalidPolicy::of(&format!("rule {number}"), problem));
+            Ok((rule.clone(), settings?))
         });
         Ok(Table::new(
             named.collect::<Result<_, InvalidPolicy>>()?,

@@ -7,6 +7,10 @@ use std::time::Duration;
 /// See the [module page](super) for an example.
 #[derive(Clone, Debug, Default)]
 #[must_use = "a policy does nothing until a layer gets it"]
+#[expect(
+    clippy::option_option,
+    reason = "that there is no limit may be said, or left out"
+)]
 pub struct Policy {
     pub(crate) attempt_timeout: Option<Duration>,
     pub(crate) ceiling: Option<Duration>,

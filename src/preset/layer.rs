@@ -71,7 +71,6 @@ impl<L> ResilienceLayer<L> {
     }
 
     /// The policies for single tools: to compare their names with those of a server.
-    #[must_use]
     pub fn policies(&self) -> &Policies {
         self.retry.said().1
     }

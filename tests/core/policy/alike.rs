@@ -17,6 +17,10 @@ use tower::{BoxError, Layer, ServiceExt};
 
 /// What is said for a tool, or for a layer.
 #[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::option_option,
+    reason = "that there is no limit may be said, or left out"
+)]
 struct Said {
     attempt: Option<u64>,
     ceiling: Option<u64>,
@@ -217,10 +221,7 @@ proptest! {
             return Ok(());
         };
         let named = |name: &str| -> Vec<_> {
-            let call = |is_read_only| match is_read_only {
-                true => Call::read_only(name),
-                false => Call::tool(name),
-            };
+            let call = |is_read_only| if is_read_only { Call::read_only(name) } else { Call::tool(name) };
             scripts.iter().map(|(is_read_only, steps)| (call(*is_read_only), steps.clone())).collect()
         };
         let retry_together = layer.retry().policies(policies.clone()).build();
