@@ -4,7 +4,9 @@ mod catalog;
 mod launcher;
 mod sessions;
 
-use crate::peer::{Ledger, Log, MS, SECOND, call, is_alive, reconnect, resilience, retry, within};
+use crate::peer::{
+    Ledger, Log, MS, SECOND, call, is_alive, is_running, reconnect, resilience, retry, within,
+};
 use mcp_resilience::{
     Class, Failure,
     rmcp::client::{Client, Connector},
@@ -55,7 +57,7 @@ impl Ledger {
         let killed = Command::new("kill").args(["-9", &id.to_string()]).status();
         assert!(killed.unwrap().success());
         within("its end", async {
-            while is_alive(id) {
+            while is_running(id) {
                 sleep(5 * MS).await;
             }
         })
