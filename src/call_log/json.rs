@@ -127,7 +127,9 @@ fn escape(out: &mut String, text: &str, room: usize) {
         if !run.is_empty() {
             before = ' ';
             // A cut within plain characters cuts none of them.
-            safe = safe.max(out.len().min(last));
+            if begin <= last {
+                safe = out.len().min(last);
+            }
         }
         if out.len() <= end
             && let Some(c) = rest.chars().next()

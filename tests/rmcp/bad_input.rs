@@ -278,7 +278,7 @@ async fn secrets_among_the_arguments_are_masked_in_the_log(wire: Wire) {
         "api_key": "[masked]",
         "X-Auth-Token": "[masked]",
         "login": {"Password": "[masked]", "user": "ann"},
-        "headers": ["[masked]"],
+        "headers": ["Bearer [masked]"],
         "credentials": "[masked]",
         "pin": "[masked]",
         "max_tokens": 100,

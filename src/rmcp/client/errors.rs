@@ -1,6 +1,6 @@
 //! What rmcp reports, and what it means.
 
-use super::wire::Unreadable;
+use super::wire::{NotWritten, Unreadable};
 use crate::{
     classify::{Session, name_rpc},
     failure::{Class, Failure, RpcError},
@@ -47,6 +47,7 @@ fn name_call(error: &ServiceError, session: Session) -> Failure {
             Unreadable::failure()
         }
         ServiceError::McpError(data) => of_rpc(data, session),
+        ServiceError::TransportSend(sent) if sent.error.is::<NotWritten>() => lost().not_sent(),
         ServiceError::TransportSend(sent) => of_transport(&*sent.error),
         ServiceError::TransportClosed => lost(),
         ServiceError::UnexpectedResponse => Unreadable::failure(),
@@ -61,7 +62,11 @@ fn name_call(error: &ServiceError, session: Session) -> Failure {
 pub fn classify_start(error: &ClientInitializeError) -> Failure {
     use ClientInitializeError as E;
     match error {
-        E::TransportError { error: sent, .. } if sent.error.is::<io::Error>() => closed(),
+        E::TransportError { error: sent, .. }
+            if sent.error.is::<io::Error>() || sent.error.is::<NotWritten>() =>
+        {
+            closed()
+        }
         E::TransportError { error: sent, .. } => of_transport(&*sent.error),
         E::JsonRpcError(data) if Unreadable::in_error(data).is_some() => {
             Failure::connection("the tool server's answer to the handshake cannot be read")

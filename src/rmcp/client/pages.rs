@@ -1,3 +1,4 @@
+use crate::text::shown_name;
 use ::rmcp::{model::PaginatedRequestParams, service::ServiceError};
 use std::collections::HashSet;
 
@@ -58,7 +59,11 @@ where
         }
     }
     if let Some(why) = incomplete {
-        tracing::warn!(list, why, "a list of the server may be incomplete");
+        tracing::warn!(
+            list = shown_name(list),
+            why = shown_name(why),
+            "a list of the server may be incomplete"
+        );
     }
     Ok(Listed { items, incomplete })
 }

@@ -70,7 +70,11 @@ pub(super) use self::{
     long::Long,
     read::{Found, read},
 };
-pub(super) use self::{stdio::Stdio, unread::Unread, unreadable::Unreadable};
+pub(super) use self::{
+    stdio::{NotWritten, Stdio},
+    unread::Unread,
+    unreadable::Unreadable,
+};
 
 /// The longest line, body or event that is read: as rmcp does it.
 pub(super) const LONGEST: usize = 16 * 1024 * 1024;

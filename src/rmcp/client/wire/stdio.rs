@@ -12,7 +12,13 @@ use ::rmcp::{
 };
 use serde::de::IgnoredAny;
 use std::{collections::VecDeque, io};
+use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader, Empty, empty};
+
+/// A request was not written to its end. No server has read it: a line without its end is none.
+#[derive(Debug, Error)]
+#[error("the request could not be written")]
+pub(in crate::rmcp::client) struct NotWritten(#[source] io::Error);
 
 /// rmcp's transport over two streams, but for how it reads.
 pub(in crate::rmcp::client) struct Stdio<R, W: AsyncWrite> {
@@ -81,14 +87,15 @@ where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    type Error = io::Error;
+    type Error = NotWritten;
 
     fn send(
         &mut self,
         message: ClientJsonRpcMessage,
-    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    ) -> impl Future<Output = Result<(), NotWritten>> + Send + 'static {
         self.running.note(&message);
-        self.writer.send(message)
+        let written = self.writer.send(message);
+        async move { written.await.map_err(NotWritten) }
     }
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
@@ -109,7 +116,7 @@ where
         }
     }
 
-    async fn close(&mut self) -> io::Result<()> {
-        self.writer.close().await
+    async fn close(&mut self) -> Result<(), NotWritten> {
+        self.writer.close().await.map_err(NotWritten)
     }
 }
