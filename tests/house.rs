@@ -204,23 +204,23 @@ fn is_shown(field: &str) -> bool {
     }
     let Some((_, value)) = field.split_once(" = ") else {
         // `target: …`, a level, or the name of a field alone.
-        return field.starts_with("target: ") || field.starts_with("Level::");
+        return field.starts_with("target: ")
+            || field.starts_with("Level::")
+            || PLAIN.contains(&field);
     };
-    match value.strip_prefix('%') {
-        Some(formatted) => SHOWN.iter().any(|shown| {
+    if let Some(formatted) = value.strip_prefix('%') {
+        return SHOWN.iter().any(|shown| {
             formatted == *shown
                 || (shown.contains(['(', '.']) && shown.len() > 2 && formatted.contains(shown))
-        }),
-        None => {
-            let is_number = value.chars().all(|c| c.is_ascii_digit());
-            is_number
-                || (!value.starts_with('?')
-                    && PLAIN.iter().any(|plain| match *plain {
-                        "text" => value == "text",
-                        plain => value.contains(plain),
-                    }))
-        }
+        });
     }
+    let is_number = value.chars().all(|c| c.is_ascii_digit());
+    is_number
+        || (!value.starts_with('?')
+            && PLAIN.iter().any(|plain| match *plain {
+                "text" => value == "text",
+                plain => value.contains(plain),
+            }))
 }
 
 /// The fields of each macro of `tracing` that writes something.

@@ -142,9 +142,10 @@ where
         };
         let token = connection.cancellation_token();
         let mut closed = pin!(connection.waiting());
-        let outcome = match end {
-            Some(told) => told,
-            None => tokio::select! {
+        let outcome = if let Some(told) = end {
+            told
+        } else {
+            tokio::select! {
                 reason = closed.as_mut() => {
                     // rmcp has cancelled the calls. Each writes its line when it notices.
                     server.running.notice().await;
@@ -152,7 +153,7 @@ where
                 }
                 cause = fatal => Err(cause),
                 () = stop.next() => Ok(()),
-            },
+            }
         };
         let end = async {
             server.running.end(server.grace, stop.next()).await;

@@ -55,7 +55,6 @@ fn no_interleaving_of_two_callers_breaks_a_rule_of_dialing() {
     };
     let states = search(limits, false);
     assert!(states > 1_000, "{states}");
-    println!("{states} states");
 }
 
 #[test]
@@ -70,6 +69,5 @@ fn no_interleaving_with_a_shutdown_a_reset_and_a_renewal_breaks_a_rule_of_dialin
         };
         let states = search(limits, first_dial_is_fatal);
         assert!(states > 1_000, "{states}");
-        println!("{states} states");
     }
 }

@@ -32,9 +32,10 @@ impl World {
         }
         for (at, task) in self.tasks.iter().enumerate() {
             events.push(Event::Die(at));
-            match task.is_dialing {
-                false => events.push(Event::Turn(at)),
-                true => events.extend([Event::Connect(at), Event::Refuse(at)]),
+            if task.is_dialing {
+                events.extend([Event::Connect(at), Event::Refuse(at)]);
+            } else {
+                events.push(Event::Turn(at));
             }
             // Another task may be late with an older dial, too.
             if task.id > 1 {

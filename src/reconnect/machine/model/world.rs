@@ -153,23 +153,12 @@ impl World {
                 }
                 self.wake();
             }
-            Event::Connect(at) | Event::Refuse(at) => {
-                let id = self.tasks[at].id;
-                let result = match event {
-                    Event::Connect(_) => Ok((id, limits.can_be_probed)),
-                    _ => Err(Failure::new(Class::Unauthorized, "401")),
-                };
-                let ended = self.machine.dial_ended(id, result, SECOND, self.now);
-                match ended.next {
-                    Some(next) => {
-                        self.tasks[at] = Task {
-                            id: next,
-                            is_dialing: false,
-                        };
-                    }
-                    None => drop(self.tasks.remove(at)),
-                }
-                self.wake();
+            Event::Connect(at) => {
+                let connection = (self.tasks[at].id, limits.can_be_probed);
+                self.end_dial(at, Ok(connection));
+            }
+            Event::Refuse(at) => {
+                self.end_dial(at, Err(Failure::new(Class::Unauthorized, "401")));
             }
             Event::Die(at) => {
                 let task = self.tasks.remove(at);
@@ -210,6 +199,21 @@ impl World {
                 self.wake();
             }
         }
+    }
+
+    fn end_dial(&mut self, at: usize, result: Result<(u64, bool), Failure>) {
+        let id = self.tasks[at].id;
+        let ended = self.machine.dial_ended(id, result, SECOND, self.now);
+        match ended.next {
+            Some(next) => {
+                self.tasks[at] = Task {
+                    id: next,
+                    is_dialing: false,
+                };
+            }
+            None => drop(self.tasks.remove(at)),
+        }
+        self.wake();
     }
 
     pub(super) fn look(&mut self, at: usize) {
