@@ -54,6 +54,10 @@ pub(crate) enum Answer {
 
 /// How a start fails.
 #[derive(Args, Clone, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct StartFaults {
     /// Never answer initialize.
     #[arg(long)]

@@ -89,7 +89,8 @@ async fn case_118_all_answers_and_lines_are_there_if_stdin_ends_with_the_last_re
                 "jsonrpc": "2.0", "id": id, "method": "tools/call",
                 "params": {"name": "get_author", "arguments": {"title": "Dune"}},
             });
-            requests.push_str(&format!("\n{call}"));
+            requests.push('\n');
+            requests.push_str(&call.to_string());
         }
         write(&mut stdin, requests.as_bytes()).await;
         drop(stdin);

@@ -8,7 +8,7 @@ use std::{
         Arc, Mutex,
         mpsc::{Receiver, Sender, channel},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -84,7 +84,7 @@ async fn inside_of_a_runtime_the_last_clone_blocks_no_thread_and_loses_nothing()
         let sink = JsonLines::new(Blocked { entered, go: waits });
         call(sink.clone(), 3).await;
         is_in.recv_timeout(LONG).unwrap();
-        let begun = Instant::now();
+        let begun = tokio::time::Instant::now();
         drop(sink);
         least = least.min(begun.elapsed());
         blocked.push((go, is_in));

@@ -49,10 +49,12 @@ async fn a_refusal_of_a_tool_is_repeated_only_if_its_author_says_that_nothing_ra
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a step of a script")]
 fn flagged(text: &Value) -> Step {
     Ok(Answer::flagged(&text.to_string()))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a step of a script")]
 fn in_meta(key: &str, envelope: &Value) -> Step {
     Ok(Answer {
         meta: Some(Map::from_iter([(key.to_owned(), envelope.clone())])),

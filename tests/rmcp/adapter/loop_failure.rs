@@ -8,7 +8,11 @@ use rmcp::{
     transport::Transport,
 };
 use serde_json::json;
-use std::{convert::Infallible, future::pending, time::Duration};
+use std::{
+    convert::Infallible,
+    future::{pending, ready},
+    time::Duration,
+};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// Gives its messages and then panics, in the task of rmcp's service loop.
@@ -23,7 +27,7 @@ impl Transport<RoleServer> for Panicking {
         &mut self,
         _: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Infallible>> + Send + 'static {
-        async { Ok(()) }
+        ready(Ok(()))
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {

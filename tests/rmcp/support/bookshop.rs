@@ -436,7 +436,7 @@ async fn post(
                     (Vec::new(), "the stream has ended".to_owned())
                 }
                 Err(response) => {
-                    let posted = read(response).await;
+                    let posted = read(*response).await;
                     let why = format!("{} {:?}", posted.status, posted.body);
                     (posted.messages, why)
                 }

@@ -118,14 +118,14 @@ pub(crate) struct Events {
 
 impl Events {
     /// Reads a response, if it is a stream.
-    pub(crate) fn of(response: Response) -> Result<Self, Response> {
+    pub(crate) fn of(response: Response) -> Result<Self, Box<Response>> {
         let kind = response.headers().get(header::CONTENT_TYPE);
         let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
         if is_stream {
             let unread = Vec::new();
             Ok(Self { response, unread })
         } else {
-            Err(response)
+            Err(Box::new(response))
         }
     }
 
