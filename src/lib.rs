@@ -25,6 +25,7 @@
 //! | a server of others, to be called | `rmcp::client::Client` (feature `rmcp-client`) |
 //! | a connector of your own | [`ResilienceLayer::connect`] |
 //! | a tool that has to say how it failed | [`Failure`] |
+//! | a tool that calls an HTTP API, or gets errors of others | [`convert`] |
 //! | a process that must not limp on | [`fatal::startup`], [`fatal::Fatal`] |
 //!
 //! # The rooms
@@ -34,6 +35,7 @@
 //! | [`call`] | what a layer knows of a request and a result |
 //! | [`failure`] | the one error, its classes, and what each means |
 //! | [`classify`] | how errors get their class |
+//! | [`convert`] | how a tool makes a failure of others' errors and of an HTTP API's answer |
 //! | [`timeout`] | how long an attempt may go on without an answer or progress |
 //! | [`policy`] | what applies to one tool instead of the layers' settings |
 //! | [`retry`], [`backoff`] | when a call is made again, and after which wait |
@@ -60,6 +62,7 @@ pub mod backoff;
 pub mod call;
 pub mod call_log;
 pub mod classify;
+pub mod convert;
 pub mod failure;
 pub mod fatal;
 pub mod is_error;

@@ -20,6 +20,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("always_ready", &["failure"]),
     ("timeout", &["call", "failure", "policy"]),
     ("classify", &["call", "failure", "ledger"]),
+    ("convert", &["classify", "failure"]),
     ("retry", &["backoff", "call", "failure", "ledger", "policy"]),
     ("reconnect", &["backoff", "failure"]),
     ("is_error", &["call", "failure", "ledger"]),

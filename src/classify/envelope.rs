@@ -4,10 +4,10 @@ use super::{
     lookup::{Lookup, is_one_of},
     named::Named,
     places::{Place, of_hints, of_the_call},
-    retry_after, status, vocabulary as known,
+    retry_after, vocabulary as known,
 };
 use crate::{
-    failure::{Class, Code, Failure, MESSAGE_LIMIT, Witness, first, is_same_word},
+    failure::{Class, Code, Failure, MESSAGE_LIMIT, Witness, class_of_status, first, is_same_word},
     text::is_blank,
 };
 use serde_json::{Map, Value};
@@ -205,7 +205,7 @@ impl Envelope {
         };
         match self.status? {
             503 if tells_limits() => Some(Class::AtCapacity),
-            status => status::class(status),
+            status => class_of_status(status),
         }
     }
 }

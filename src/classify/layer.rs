@@ -1,4 +1,4 @@
-use super::{Classify, Words, error, rules::Rules};
+use super::{Classify, Words, error, result, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
@@ -67,6 +67,23 @@ impl ClassifyLayer {
     pub fn name(&self, error: impl Into<BoxError>) -> Failure {
         // The failure may come back as the error of a tool.
         error::classify(error.into(), &self.rules).spent()
+    }
+
+    /// What the layer would make of an outcome, which stays as it is: for a layer inside of this one
+    /// that has to know which outcomes are failures, as a circuit breaker.
+    ///
+    /// See [the preset](crate::preset#a-circuit-breaker) for an example.
+    #[must_use]
+    pub fn peek<R, E>(&self, outcome: &Result<R, E>) -> Option<Failure>
+    where
+        R: ToolResult,
+        E: AsRef<dyn Error + Send + Sync>,
+    {
+        let failure = match outcome {
+            Ok(result) => result::peek(result, &self.rules),
+            Err(error) => Some(error::peek(error.as_ref(), &self.rules)),
+        };
+        failure.map(Failure::spent)
     }
 }
 

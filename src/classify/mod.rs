@@ -221,7 +221,6 @@ mod rpc;
 mod rules;
 mod service;
 mod session;
-mod status;
 mod texts;
 mod vocabulary;
 mod words;

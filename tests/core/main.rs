@@ -8,6 +8,7 @@ mod backoff;
 mod call_log;
 mod classify;
 mod contract;
+mod convert;
 mod evidence;
 mod failure;
 mod fatal;

@@ -1,6 +1,7 @@
 //! The whole stack, in the preset's order.
 
 mod always_ready;
+mod breaker;
 mod builder;
 mod connect;
 
