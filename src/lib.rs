@@ -26,7 +26,7 @@
 //! | a connector of your own | [`ResilienceLayer::connect`] |
 //! | a tool that has to say how it failed | [`Failure`] |
 //! | a tool that calls an HTTP API, or gets errors of others | [`convert`] |
-//! | a process that must not limp on | [`fatal::startup`], [`fatal::Fatal`] |
+//! | a process that must not limp on | [`startup`], [`fatal::Fatal`] |
 //!
 //! # The rooms
 //!
@@ -46,6 +46,11 @@
 //! | [`preset`] | all of it, in order |
 //! | `rmcp` | the adapter for servers on rmcp (feature `rmcp`, on by default), and its clients (feature `rmcp-client`) |
 //!
+//! All layers are built by one rule. `XLayer::new` takes what has no default. Settings that can be
+//! wrong, or not fit each other, have a builder (`XLayer::builder`), whose `build` says so; all others are
+//! setters of the layer. A service is made by its layer, or by `X::new`; `X::layer` is its layer.
+//! `get_ref`, `get_mut` and `into_inner` give the service within.
+//!
 //! Every layer takes a service with any error that tower takes and gives [`Failure`]; so they
 //! compose in any order, and with any other layer. The recommended order, and why, is on the page
 //! of [`preset`].
@@ -57,6 +62,8 @@
     )
 )]
 
+#[macro_use]
+mod accessors;
 pub mod always_ready;
 pub mod backoff;
 pub mod call;
@@ -78,6 +85,7 @@ pub mod timeout;
 
 pub use self::{
     failure::{Class, Delivery, Failure},
+    fatal::startup,
     preset::ResilienceLayer,
 };
 

@@ -45,6 +45,11 @@ impl Envelope {
         }
     }
 
+    /// What an object tells of that is a failure by this code, though its result has no flag.
+    pub(super) fn of_unflagged(value: &Value, class: Class) -> Failure {
+        Self::read(value, Witness::Hearsay, Lookup::BUILT_IN).into_failure(Named::of(class))
+    }
+
     /// Reads any JSON value; one that is no envelope says nothing.
     pub(super) fn read(value: &Value, speaker: Witness, lookup: Lookup<'_>) -> Self {
         let mut envelope = Self::empty(speaker);

@@ -1,10 +1,10 @@
-use super::{ResponseFuture, error, hush::catch_hushed, rules::Rules};
+use super::{ClassifyLayer, ResponseFuture, error, hush::catch_hushed, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
 };
 use std::task::{Context, Poll};
-use tower::Service;
+use tower::{Layer, Service};
 
 /// Makes one [`Failure`] of every error, every flagged result and every panic.
 ///
@@ -16,9 +16,20 @@ pub struct Classify<S> {
 }
 
 impl<S> Classify<S> {
-    /// The service inside.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
+    /// Names the failures of a service.
+    #[must_use]
+    pub fn new(inner: S) -> Self {
+        ClassifyLayer::new().layer(inner)
+    }
+
+    inner_accessors!(inner);
+}
+
+impl Classify<()> {
+    /// The layer, with the defaults.
+    #[must_use]
+    pub fn layer() -> ClassifyLayer {
+        ClassifyLayer::new()
     }
 }
 

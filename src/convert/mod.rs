@@ -20,7 +20,7 @@
 //!
 #![cfg_attr(
     feature = "http",
-    doc = r#"
+    doc = r"
 # An HTTP API's answer
 
 ```
@@ -54,7 +54,7 @@ assert_eq!(failure.retry_after(), Some(Duration::from_secs(30)));
 
 `Retry-After` is kept at any of them, in every form that [`retry_after`](crate::classify::retry_after)
 reads.
-"#
+"
 )]
 #![cfg_attr(
     feature = "reqwest",

@@ -1,6 +1,7 @@
 //! What the HTTP client of a tool says of a request to the service behind the tool.
 
 use super::{BoxError, Class, Failure, class_of_status};
+use std::{error::Error, io};
 
 /// What it means for the tool's call; nothing for a request that could not be built, which is a crash.
 pub(super) fn of_request(error: &reqwest::Error) -> Option<Failure> {
@@ -18,11 +19,23 @@ pub(super) fn of_request(error: &reqwest::Error) -> Option<Failure> {
         Failure::timeout("the service behind the tool did not answer in time")
     } else if error.is_redirect() {
         Failure::upstream("the service behind the tool redirects without end")
-    } else if error.is_decode() {
+    } else if is_unreadable(error) {
         Failure::invalid_output("the answer of the service behind the tool cannot be read")
     } else {
         Failure::connection("the connection to the service behind the tool was lost")
     })
+}
+
+/// Whether a body came whole and is not what it says. reqwest calls one that breaks off by the same name.
+fn is_unreadable(error: &reqwest::Error) -> bool {
+    use io::ErrorKind as E;
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+    let is_of_reading = |cause: &(dyn Error + 'static)| {
+        let io = cause.downcast_ref::<io::Error>();
+        let is_invalid = |io: &io::Error| matches!(io.kind(), E::InvalidData | E::InvalidInput);
+        cause.is::<serde_json::Error>() || io.is_some_and(is_invalid)
+    };
+    error.is_decode() && causes.any(is_of_reading)
 }
 
 /// The URL may hold a token.

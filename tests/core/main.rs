@@ -21,4 +21,5 @@ mod retry;
 mod retry_after;
 mod session;
 mod support;
+mod surface;
 mod timeout;

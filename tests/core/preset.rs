@@ -4,6 +4,7 @@ mod always_ready;
 mod breaker;
 mod builder;
 mod connect;
+mod limits;
 
 use crate::support::{Answer, Call, Lines, Script, Strict};
 use mcp_resilience::backoff::{Backoff, Jitter};
