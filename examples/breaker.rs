@@ -34,7 +34,7 @@ use std::{
     },
     time::Duration,
 };
-use tower::{BoxError, util::MapErrLayer};
+use tower::util::MapErrLayer;
 use tower_resilience_circuitbreaker::{CircuitBreakerError, CircuitBreakerLayer};
 
 /// How long the circuit stays open.
@@ -44,25 +44,25 @@ const OPEN: Duration = Duration::from_millis(300);
 async fn main() -> Result<(), Box<dyn Error>> {
     let weather = Arc::new(Weather::default());
     let classify = ClassifyLayer::new();
-    let as_seen = classify.clone();
     let breaker = CircuitBreakerLayer::builder()
         .consecutive_failures(3)
         .wait_duration_in_open(OPEN)
         .permitted_calls_in_half_open(1)
         .on_state_transition(|from, to| println!("    the circuit      {from:?} -> {to:?}"))
         // The error of a tool speaks of the call; only that of a server counts.
-        .failure_classifier(move |outcome: &Result<Answer, BoxError>| {
-            let failure = as_seen.peek(outcome);
-            failure.is_some_and(|failure| failure.speaks_against_server())
+        .failure_classifier(|outcome: &Result<Answer, Failure>| {
+            let failure = outcome.as_ref().err();
+            failure.is_some_and(Failure::speaks_against_server)
         })
         .build()?;
     let preset = ResilienceLayer::builder()
-        .classify(classify)
+        .classify(classify.clone())
         // So that each call shows what its one attempt met.
         .retry(RetryLayer::builder().max_attempts(1).build()?)
         .log(CallLogLayer::off())
         .layer_inside(MapErrLayer::new(to_failure))
         .layer_inside(breaker)
+        .layer_inside(classify.inside())
         .build()?;
 
     let server = Resilient::with_preset(Shared(Arc::clone(&weather)), &preset);
@@ -95,10 +95,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// An open circuit is a refusal: the call was not sent. What the breaker only passes on stays what it is.
-fn to_failure(error: CircuitBreakerError<BoxError>) -> BoxError {
+fn to_failure(error: CircuitBreakerError<Failure>) -> Failure {
     error.into_inner().unwrap_or_else(|| {
         let open = Failure::unavailable(Some(OPEN)).with_message("the circuit is open");
-        open.with_delivery(Delivery::NotSent).into()
+        open.with_delivery(Delivery::NotSent)
     })
 }
 

@@ -14,21 +14,6 @@ pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
     failure
 }
 
-/// Names an error that is only looked at.
-pub(super) fn peek(error: &(dyn Error + 'static), rules: &Rules) -> Failure {
-    let error = Returned::unmarked(error);
-    if let Some(failure) = by_rule(error, rules) {
-        return failure;
-    }
-    if let Some(failure) = error.downcast_ref::<Failure>() {
-        return read_again(failure.again(), rules);
-    }
-    match rpc_error(error) {
-        Some(rpc_error) => rpc::classify(rpc_error, rules.lookup(), Session::Untold),
-        None => Failure::of_cause(error),
-    }
-}
-
 /// The user knows.
 fn by_rule(error: &(dyn Error + 'static), rules: &Rules) -> Option<Failure> {
     // A failure with a name knows what it holds: what stands behind it is not looked at.

@@ -1,4 +1,4 @@
-use super::{Classify, Words, error, result, rules::Rules};
+use super::{Classify, Words, error, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
@@ -12,6 +12,7 @@ use tower::Layer;
 #[derive(Clone, Debug, Default)]
 pub struct ClassifyLayer {
     rules: Rules,
+    is_inside: bool,
 }
 
 impl ClassifyLayer {
@@ -57,6 +58,18 @@ impl ClassifyLayer {
         self.rules.add_result_rule(rule);
         self
     }
+
+    /// The same, for a place inside of another `Classify` in the same stack: for layers between the two,
+    /// as a circuit breaker, that have to see failures with a name.
+    ///
+    /// What the server or the author said of this call stays said for the outer one. So never wrap a
+    /// stack in it that a tool calls on through. See [the preset](crate::preset#a-circuit-breaker) for an
+    /// example.
+    #[must_use]
+    pub fn inside(mut self) -> Self {
+        self.is_inside = true;
+        self
+    }
 }
 
 impl ClassifyLayer {
@@ -68,23 +81,6 @@ impl ClassifyLayer {
         // The failure may come back as the error of a tool.
         error::classify(error.into(), &self.rules).spent()
     }
-
-    /// What the layer would make of an outcome, which stays as it is: for a layer inside of this one
-    /// that has to know which outcomes are failures, as a circuit breaker.
-    ///
-    /// See [the preset](crate::preset#a-circuit-breaker) for an example.
-    #[must_use]
-    pub fn peek<R, E>(&self, outcome: &Result<R, E>) -> Option<Failure>
-    where
-        R: ToolResult,
-        E: AsRef<dyn Error + Send + Sync>,
-    {
-        let failure = match outcome {
-            Ok(result) => result::peek(result, &self.rules),
-            Err(error) => Some(error::peek(error.as_ref(), &self.rules)),
-        };
-        failure.map(Failure::spent)
-    }
 }
 
 impl<S> Layer<S> for ClassifyLayer {
@@ -94,6 +90,7 @@ impl<S> Layer<S> for ClassifyLayer {
         Classify {
             inner,
             rules: self.rules.clone(),
+            is_inside: self.is_inside,
         }
     }
 }

@@ -28,15 +28,6 @@ pub(super) fn classify<R: ToolResult>(mut result: R, rules: &Rules) -> Result<R,
     Err(failure.with_result(result))
 }
 
-/// What a result is a failure of, if it is only looked at.
-pub(super) fn peek<R: ToolResult>(result: &R, rules: &Rules) -> Option<Failure> {
-    if result.is_interim() {
-        return None;
-    }
-    let flagged = || result.is_error().then(|| read(result, rules.lookup()));
-    rules.on_result(result).or_else(flagged)
-}
-
 fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
     let envelope = envelope(result, lookup);
     let text = result

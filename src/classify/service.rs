@@ -13,6 +13,8 @@ use tower::{Layer, Service};
 pub struct Classify<S> {
     pub(super) inner: S,
     pub(super) rules: Rules,
+    // Of another one in the same stack.
+    pub(super) is_inside: bool,
 }
 
 impl<S> Classify<S> {
@@ -52,14 +54,14 @@ where
         readied
             .unwrap_or_else(|failure| Poll::Ready(Err(failure)))
             // Nothing was called.
-            .map_err(|failure| failure.not_sent().spent())
+            .map_err(|failure| failure.not_sent().leaving(self.is_inside))
     }
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         match catch_hushed(|| self.inner.call(call)) {
-            Ok(answer) => ResponseFuture::new(answer, self.rules.clone()),
-            Err(failure) => ResponseFuture::failed(failure),
+            Ok(answer) => ResponseFuture::new(answer, self.rules.clone(), self.is_inside),
+            Err(failure) => ResponseFuture::failed(failure, self.is_inside),
         }
     }
 }

@@ -43,14 +43,14 @@ assert_eq!(failure.retry_after(), Some(Duration::from_secs(30)));
 | Status | Class |
 |---|---|
 | 1xx, 2xx, 3xx | none: it is no failure |
-| 401 | [`Unauthorized`](crate::Class::Unauthorized) |
-| 403 | [`Forbidden`](crate::Class::Forbidden) |
-| 404, 410 | [`NotFound`](crate::Class::NotFound) |
-| 408 | [`Timeout`](crate::Class::Timeout) |
-| 429 | [`RateLimited`](crate::Class::RateLimited) |
-| any other 4xx | [`InvalidInput`](crate::Class::InvalidInput) |
-| 503 | [`Unavailable`](crate::Class::Unavailable) |
-| any other of 500 and more | [`Upstream`](crate::Class::Upstream) |
+| 401 | [`Unauthorized`](crate::failure::Class::Unauthorized) |
+| 403 | [`Forbidden`](crate::failure::Class::Forbidden) |
+| 404, 410 | [`NotFound`](crate::failure::Class::NotFound) |
+| 408 | [`Timeout`](crate::failure::Class::Timeout) |
+| 429 | [`RateLimited`](crate::failure::Class::RateLimited) |
+| any other 4xx | [`InvalidInput`](crate::failure::Class::InvalidInput) |
+| 503 | [`Unavailable`](crate::failure::Class::Unavailable) |
+| any other of 500 and more | [`Upstream`](crate::failure::Class::Upstream) |
 
 `Retry-After` is kept at any of them, in every form that [`retry_after`](crate::classify::retry_after)
 reads.

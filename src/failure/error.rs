@@ -227,12 +227,6 @@ impl Error for Failure {
     }
 }
 
-impl AsRef<dyn Error + Send + Sync> for Failure {
-    fn as_ref(&self) -> &(dyn Error + Send + Sync + 'static) {
-        self
-    }
-}
-
 impl fmt::Debug for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &self.inner;

@@ -21,14 +21,6 @@ impl Returned {
         }
     }
 
-    /// The error without its mark, if it is only looked at.
-    pub(crate) fn unmarked<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
-        match error.downcast_ref::<Self>() {
-            Some(returned) => &*returned.0,
-            None => error,
-        }
-    }
-
     /// The error, and whether a handler returned it.
     pub(crate) fn unmark(error: BoxError) -> (BoxError, bool) {
         match error.downcast::<Self>() {

@@ -74,12 +74,12 @@
 //!
 //! ```
 //! use mcp_resilience::{
-//!     Delivery, Failure, ResilienceLayer, call::ToolResult, classify::ClassifyLayer,
+//!     Delivery, Failure, ResilienceLayer, classify::ClassifyLayer,
 //! };
 //! use std::time::Duration;
-//! use tower::{BoxError, util::MapErrLayer};
+//! use tower::util::MapErrLayer;
 //! use tower_resilience_circuitbreaker::{CircuitBreakerError, CircuitBreakerLayer};
-//! # use mcp_resilience::call::Flagged;
+//! # use mcp_resilience::call::{Flagged, ToolResult};
 //! # struct Answer;
 //! # impl ToolResult for Answer {
 //! #     fn is_error(&self) -> bool { false }
@@ -90,35 +90,28 @@
 //! const OPEN: Duration = Duration::from_secs(20);
 //!
 //! let classify = ClassifyLayer::new();
-//! let as_seen = classify.clone();
 //! let breaker = CircuitBreakerLayer::builder()
 //!     .wait_duration_in_open(OPEN)
 //!     // Only what speaks against the server opens it, and never an error of the tool itself.
-//!     .failure_classifier(move |outcome: &Result<Answer, BoxError>| {
-//!         let failure = as_seen.peek(outcome);
-//!         failure.is_some_and(|failure| failure.speaks_against_server())
+//!     .failure_classifier(|outcome: &Result<Answer, Failure>| {
+//!         outcome.as_ref().is_err_and(|failure| failure.speaks_against_server())
 //!     })
 //!     .build()?;
 //!
 //! let resilience = ResilienceLayer::builder()
-//!     .classify(classify)
+//!     .classify(classify.clone())
 //!     // Its error hides what it holds. An open circuit is a refusal: the call was not sent.
-//!     .layer_inside(MapErrLayer::new(|error: CircuitBreakerError<BoxError>| {
-//!         error.into_inner().unwrap_or_else(|| {
-//!             let open = Failure::unavailable(OPEN.into()).with_message("the circuit is open");
-//!             open.with_delivery(Delivery::NotSent).into()
-//!         })
+//!     .layer_inside(MapErrLayer::new(|error: CircuitBreakerError<Failure>| {
+//!         let open = || Failure::unavailable(Some(OPEN)).with_message("the circuit is open");
+//!         error.into_inner().unwrap_or_else(|| open().with_delivery(Delivery::NotSent))
 //!     }))
 //!     .layer_inside(breaker)
+//!     // The breaker sees every failed call as a `Failure`.
+//!     .layer_inside(classify.inside())
 //!     .build()?;
 //! # let _ = resilience;
-//! # Ok::<_, BoxError>(())
+//! # Ok::<_, tower::BoxError>(())
 //! ```
-//!
-//! Around a connection, inside of [`connect`](ResilienceLayer::connect), the errors are `Failure`s
-//! already: write `Failure` where this has `BoxError`, and `failure.speaks_against_server()` needs no
-//! `peek`. What a [readiness](tower::Service::poll_ready) fails with is not counted. A tool's panic
-//! unwinds through the breaker, which does not count it either.
 //!
 //! The breaker does not tell how much longer it stays open, so the hint is the whole of it: a call waits
 //! for it if the [retry window](crate::retry) has room, else it fails with the hint. One breaker has one

@@ -10,13 +10,17 @@ use std::{
     future::{Ready, ready},
     io,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
 };
-use tower::{BoxError, Layer, Service, ServiceExt, layer::util::Stack, util::MapErrLayer};
+use tower::{
+    BoxError, Layer, Service, ServiceExt,
+    layer::util::{Identity, Stack},
+    util::MapErrLayer,
+};
 use tower_resilience_circuitbreaker::{
     CircuitBreakerError, CircuitBreakerHandle, CircuitBreakerLayer, CircuitState, FailureClassifier,
 };
@@ -61,65 +65,63 @@ impl Service<Call> for Tool {
 
     fn call(&mut self, _: Call) -> Self::Future {
         self.runs.fetch_add(1, Ordering::SeqCst);
-        ready((self.answer.lock().unwrap())())
+        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        ready(answer())
     }
 }
 
-/// Reads outcomes as the border does.
+/// Counts what speaks against the server.
 #[derive(Clone)]
-struct AgainstServer(ClassifyLayer);
+struct AgainstServer;
 
-impl FailureClassifier<Answer, BoxError> for AgainstServer {
-    fn classify(&self, outcome: &Outcome) -> bool {
-        let failure = self.0.peek(outcome);
-        failure.is_some_and(|failure| failure.speaks_against_server())
+impl FailureClassifier<Answer, Failure> for AgainstServer {
+    fn classify(&self, outcome: &Result<Answer, Failure>) -> bool {
+        let failure = outcome.as_ref().err();
+        failure.is_some_and(Failure::speaks_against_server)
     }
 }
 
-fn breaker(
-    open: Duration,
-) -> (
-    CircuitBreakerLayer<AgainstServer>,
-    CircuitBreakerHandle<AgainstServer>,
-) {
+type Breaker = CircuitBreakerLayer<AgainstServer>;
+
+fn breaker(open: Duration) -> (Breaker, CircuitBreakerHandle<AgainstServer>) {
     CircuitBreakerLayer::builder()
         .consecutive_failures(3)
         .wait_duration_in_open(open)
         .permitted_calls_in_half_open(1)
-        .failure_classifier_type(AgainstServer(ClassifyLayer::new()))
+        .failure_classifier_type(AgainstServer)
         .build_with_handle()
         .unwrap()
 }
 
-type ToFailure = fn(CircuitBreakerError<BoxError>) -> BoxError;
-
-fn unwrap(error: CircuitBreakerError<BoxError>) -> BoxError {
+fn unwrap(error: CircuitBreakerError<Failure>) -> Failure {
     error.into_inner().unwrap_or_else(|| {
-        let open = Failure::unavailable(Duration::from_secs(20).into());
-        open.with_delivery(Delivery::NotSent).into()
+        let open = Failure::unavailable(Some(Duration::from_secs(20)));
+        open.with_delivery(Delivery::NotSent)
     })
 }
 
-type Inside = Stack<
-    CircuitBreakerLayer<AgainstServer>,
-    Stack<MapErrLayer<ToFailure>, tower::layer::util::Identity>,
->;
+type ToFailure = fn(CircuitBreakerError<Failure>) -> Failure;
 
-fn stack(
-    breaker: CircuitBreakerLayer<AgainstServer>,
+type Inside = Stack<ClassifyLayer, Stack<Breaker, Stack<MapErrLayer<ToFailure>, Identity>>>;
+
+fn stack(breaker: Breaker, attempts: u32, lines: &Lines) -> ResilienceLayer<Inside> {
+    with_rules(ClassifyLayer::new(), breaker, attempts, lines)
+}
+
+fn with_rules(
+    classify: ClassifyLayer,
+    breaker: Breaker,
     attempts: u32,
     lines: &Lines,
 ) -> ResilienceLayer<Inside> {
+    let retry = RetryLayer::builder().max_attempts(attempts);
     ResilienceLayer::builder()
-        .retry(
-            RetryLayer::builder()
-                .max_attempts(attempts)
-                .build()
-                .unwrap(),
-        )
+        .retry(retry.build().unwrap())
         .log(CallLogLayer::new(lines.clone()))
+        .classify(classify.clone())
         .layer_inside(MapErrLayer::new(unwrap as ToFailure))
         .layer_inside(breaker)
+        .layer_inside(classify.inside())
         .build()
         .unwrap()
 }
@@ -223,7 +225,7 @@ async fn a_call_that_an_open_circuit_refused_is_made_again_though_its_tool_may_n
     handle.force_open().await;
     let begun = tokio::time::Instant::now();
 
-    let calling = tokio::spawn(tools.oneshot(Call::tool("delete")));
+    let calling = tokio::spawn(async move { tools.oneshot(Call::tool("delete")).await });
     tokio::time::sleep(Duration::from_secs(19)).await;
     handle.force_closed().await;
 
@@ -268,8 +270,56 @@ async fn a_rule_of_the_user_decides_what_opens_it() {
     #[error("pool exhausted")]
     struct PoolExhausted;
 
-    let classify = ClassifyLayer::new().rule(|_: &PoolExhausted| Some(Failure::tool("later")));
-    let outcome: Outcome = Err(PoolExhausted.into());
-    assert!(!AgainstServer(classify).classify(&outcome));
-    assert!(AgainstServer(ClassifyLayer::new()).classify(&outcome));
+    let own = ClassifyLayer::new().rule(|_: &PoolExhausted| Some(Failure::tool("later")));
+    for (classify, state) in [
+        (own, CircuitState::Closed),
+        (ClassifyLayer::new(), CircuitState::Open),
+    ] {
+        let (layer, handle) = breaker(OPEN);
+        let tool = Tool::new(|| Err(PoolExhausted.into()));
+        let tools = with_rules(classify, layer, 1, &Lines::default()).layer(tool);
+        for _ in 0..3 {
+            call(&tools, "search").await;
+        }
+        assert_eq!(handle.state(), state);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_the_server_is_still_one_outside_of_the_breaker() {
+    let (layer, _) = breaker(OPEN);
+    let (tool, lines) = (Tool::new(|| Ok(Answer::ok("unused"))), Lines::default());
+    let refused =
+        || Answer::envelope(json!({"code": "rate_limited", "error": "x", "retryAfter": 3}));
+    let is_first = AtomicU32::new(1);
+    tool.now(move || match is_first.swap(0, Ordering::SeqCst) {
+        1 => Ok(refused()),
+        _ => Ok(Answer::ok("deleted")),
+    });
+    let tools = stack(layer, 2, &lines).layer(tool.clone());
+
+    assert_eq!(call(&tools, "delete").await.text(), "deleted");
+    assert_eq!(tool.runs(), 2, "refused, so it may be made again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_tools_own_flagged_result_comes_back_untouched_through_the_breaker() {
+    let (layer, _) = breaker(OPEN);
+    let tool = Tool::new(|| Ok(Answer::flagged("no such book")));
+    let tools = stack(layer, 1, &Lines::default()).layer(tool);
+    assert_eq!(
+        call(&tools, "search").await,
+        Answer::flagged("no such book")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn panics_open_it_too() {
+    let (layer, handle) = breaker(OPEN);
+    let tool = Tool::new(|| panic!("it panics"));
+    let tools = stack(layer, 1, &Lines::default()).layer(tool);
+    for _ in 0..3 {
+        assert!(call(&tools, "search").await.is_error);
+    }
+    assert!(handle.is_open());
 }
