@@ -25,7 +25,8 @@
 //! | a server of others, to be called | `rmcp::client::Client` (feature `rmcp-client`) |
 //! | a connector of your own | [`ResilienceLayer::connect`] |
 //! | a tool that has to say how it failed | [`Failure`] |
-//! | a process that must not limp on | [`fatal::startup`], [`fatal::Fatal`] |
+//! | a tool that calls an HTTP API, or gets errors of others | [`convert`] |
+//! | a process that must not limp on | [`startup`], [`fatal::Fatal`] |
 //!
 //! # The rooms
 //!
@@ -34,6 +35,7 @@
 //! | [`call`] | what a layer knows of a request and a result |
 //! | [`failure`] | the one error, its classes, and what each means |
 //! | [`classify`] | how errors get their class |
+//! | [`convert`] | how a tool makes a failure of others' errors and of an HTTP API's answer |
 //! | [`timeout`] | how long an attempt may go on without an answer or progress |
 //! | [`policy`] | what applies to one tool instead of the layers' settings |
 //! | [`retry`], [`backoff`] | when a call is made again, and after which wait |
@@ -43,6 +45,11 @@
 //! | [`call_log`] | what an operator reads |
 //! | [`preset`] | all of it, in order |
 //! | `rmcp` | the adapter for servers on rmcp (feature `rmcp`, on by default), and its clients (feature `rmcp-client`) |
+//!
+//! All layers are built by one rule. `XLayer::new` takes what has no default. Settings that can be
+//! wrong, or not fit each other, have a builder (`XLayer::builder`), whose `build` says so; all others are
+//! setters of the layer. A service is made by its layer, or by `X::new`; `X::layer` is its layer.
+//! `get_ref`, `get_mut` and `into_inner` give the service within.
 //!
 //! Every layer takes a service with any error that tower takes and gives [`Failure`]; so they
 //! compose in any order, and with any other layer. The recommended order, and why, is on the page
@@ -55,11 +62,14 @@
     )
 )]
 
+#[macro_use]
+mod accessors;
 pub mod always_ready;
 pub mod backoff;
 pub mod call;
 pub mod call_log;
 pub mod classify;
+pub mod convert;
 pub mod failure;
 pub mod fatal;
 pub mod is_error;
@@ -75,6 +85,7 @@ pub mod timeout;
 
 pub use self::{
     failure::{Class, Delivery, Failure},
+    fatal::startup,
     preset::ResilienceLayer,
 };
 

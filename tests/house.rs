@@ -11,6 +11,7 @@ use std::{
 
 /// What each room may use of the crate.
 const DOORS: &[(&str, &[&str])] = &[
+    ("accessors", &[]),
     ("text", &[]),
     ("failure", &[]),
     ("call", &["failure"]),
@@ -20,9 +21,11 @@ const DOORS: &[(&str, &[&str])] = &[
     ("always_ready", &["failure"]),
     ("timeout", &["call", "failure", "policy"]),
     ("classify", &["call", "failure", "ledger"]),
+    ("convert", &["classify", "failure"]),
     ("retry", &["backoff", "call", "failure", "ledger", "policy"]),
     ("reconnect", &["backoff", "failure"]),
-    ("is_error", &["call", "failure", "ledger"]),
+    // An envelope is read by one reader.
+    ("is_error", &["call", "classify", "failure", "ledger"]),
     ("fatal", &["failure"]),
     ("call_log", &["call", "failure", "ledger"]),
     (

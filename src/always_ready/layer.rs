@@ -28,6 +28,6 @@ impl<S> Layer<S> for AlwaysReadyLayer {
     type Service = AlwaysReady<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        AlwaysReady::new(inner, self.patience)
+        AlwaysReady::with_patience(inner, self.patience)
     }
 }

@@ -1,11 +1,11 @@
-use super::ResponseFuture;
+use super::{AlwaysReadyLayer, ResponseFuture};
 use crate::failure::{BoxError, Failure};
 use std::{
     fmt, mem,
     task::{Context, Poll},
     time::Duration,
 };
-use tower::Service;
+use tower::{Layer, Service};
 
 /// Makes waiting for the inner service a part of the call, as well as its refusal.
 ///
@@ -17,22 +17,30 @@ pub struct AlwaysReady<S> {
 }
 
 impl<S> AlwaysReady<S> {
-    pub(super) fn new(inner: S, patience: Option<Duration>) -> Self {
+    pub(super) fn with_patience(inner: S, patience: Option<Duration>) -> Self {
         Self {
             inner,
             patience,
             is_ready: false,
         }
     }
+}
 
-    /// The service within.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
+impl<S> AlwaysReady<S> {
+    /// Makes a service ready, whatever it says.
+    #[must_use]
+    pub fn new(inner: S) -> Self {
+        AlwaysReadyLayer::new().layer(inner)
     }
 
-    /// Unwraps the service within.
-    pub fn into_inner(self) -> S {
-        self.inner
+    inner_accessors!(inner);
+}
+
+impl AlwaysReady<()> {
+    /// The layer, with the defaults.
+    #[must_use]
+    pub fn layer() -> AlwaysReadyLayer {
+        AlwaysReadyLayer::new()
     }
 }
 
@@ -68,7 +76,7 @@ where
 impl<S: Clone> Clone for AlwaysReady<S> {
     fn clone(&self) -> Self {
         // A clone of what is ready is not.
-        Self::new(self.inner.clone(), self.patience)
+        Self::with_patience(self.inner.clone(), self.patience)
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{ResponseFuture, entry::Entry, layer::Config};
+use super::{CallLogLayer, ResponseFuture, Sink, entry::Entry, layer::Config};
 use crate::{
     call::{ToolCall, ToolResult},
     failure::{BoxError, Failure},
@@ -9,7 +9,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll},
 };
-use tower::Service;
+use tower::{Layer, Service};
 
 /// Leaves one line for every call.
 ///
@@ -18,6 +18,24 @@ use tower::Service;
 pub struct CallLog<S> {
     pub(super) inner: S,
     pub(super) config: Option<Arc<Config>>,
+}
+
+impl<S> CallLog<S> {
+    /// Writes a line for every call of a service.
+    #[must_use]
+    pub fn new(inner: S, sink: impl Sink + 'static) -> Self {
+        CallLogLayer::new(sink).layer(inner)
+    }
+
+    inner_accessors!(inner);
+}
+
+impl CallLog<()> {
+    /// The layer that writes the lines.
+    #[must_use]
+    pub fn layer(sink: impl Sink + 'static) -> CallLogLayer {
+        CallLogLayer::new(sink)
+    }
 }
 
 impl<S, Req> Service<Req> for CallLog<S>

@@ -4,10 +4,10 @@ use super::{
     lookup::{Lookup, is_one_of},
     named::Named,
     places::{Place, of_hints, of_the_call},
-    retry_after, status, vocabulary as known,
+    retry_after, vocabulary as known,
 };
 use crate::{
-    failure::{Class, Code, Failure, MESSAGE_LIMIT, Witness, first, is_same_word},
+    failure::{Class, Code, Failure, MESSAGE_LIMIT, Witness, class_of_status, first, is_same_word},
     text::is_blank,
 };
 use serde_json::{Map, Value};
@@ -43,6 +43,11 @@ impl Envelope {
             retryable: None,
             retry_after: None,
         }
+    }
+
+    /// What an object tells of that is a failure by this code, though its result has no flag.
+    pub(super) fn of_unflagged(value: &Value, class: Class) -> Failure {
+        Self::read(value, Witness::Hearsay, Lookup::BUILT_IN).into_failure(Named::of(class))
     }
 
     /// Reads any JSON value; one that is no envelope says nothing.
@@ -205,7 +210,7 @@ impl Envelope {
         };
         match self.status? {
             503 if tells_limits() => Some(Class::AtCapacity),
-            status => status::class(status),
+            status => class_of_status(status),
         }
     }
 }

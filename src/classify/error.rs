@@ -14,20 +14,32 @@ pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
     failure
 }
 
-fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
+/// The user knows.
+fn by_rule(error: &(dyn Error + 'static), rules: &Rules) -> Option<Failure> {
     // A failure with a name knows what it holds: what stands behind it is not looked at.
     let has_no_name = |cause: &&(dyn Error + 'static)| {
         let failure = cause.downcast_ref::<Failure>();
         failure.is_none_or(|failure| failure.class() == Class::Crash)
     };
-    let by_rule = Chain(&*error)
+    let failure = Chain(error)
         .errors()
         .take_while(has_no_name)
-        .find_map(|cause| rules.on_error(cause));
-    if let Some(failure) = by_rule {
-        // The user knows.
-        let failure = failure.attributed_to(Witness::Author);
-        return read_again(failure, rules).because(error);
+        .find_map(|cause| rules.on_error(cause))?;
+    Some(read_again(failure.attributed_to(Witness::Author), rules))
+}
+
+/// The outer one knows more: a failure may have been made of a JSON-RPC error.
+fn rpc_error(error: &(dyn Error + 'static)) -> Option<RpcError> {
+    Chain(error)
+        .errors()
+        .find(|cause| cause.is::<Failure>() || cause.is::<RpcError>())
+        .and_then(|cause| cause.downcast_ref::<RpcError>())
+        .cloned()
+}
+
+fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
+    if let Some(failure) = by_rule(&*error, rules) {
+        return failure.because(error);
     }
     let error = match error.downcast::<RpcError>() {
         Ok(error) if is_returned => {
@@ -43,13 +55,7 @@ fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
         Ok(failure) => return read_again(failure.across(Border::Layer), rules),
         Err(error) => error,
     };
-    // The outer one knows more: a failure may have been made of a JSON-RPC error.
-    let named = Chain(&*error)
-        .errors()
-        .find(|cause| cause.is::<Failure>() || cause.is::<RpcError>())
-        .and_then(|cause| cause.downcast_ref::<RpcError>())
-        .cloned();
-    match named {
+    match rpc_error(&*error) {
         Some(rpc_error) => rpc::classify(rpc_error, rules.lookup(), Session::Untold)
             .across(Border::Cause)
             .because(error),

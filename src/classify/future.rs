@@ -16,6 +16,7 @@ use std::{
 pub struct ResponseFuture<F> {
     #[pin]
     state: State<F>,
+    is_inside: bool,
 }
 
 #[pin_project(project = StateProj)]
@@ -30,14 +31,14 @@ enum State<F> {
 }
 
 impl<F> ResponseFuture<F> {
-    pub(super) fn new(answer: F, rules: Rules) -> Self {
+    pub(super) fn new(answer: F, rules: Rules, is_inside: bool) -> Self {
         let state = State::Calling { answer, rules };
-        Self { state }
+        Self { state, is_inside }
     }
 
-    pub(super) fn failed(failure: Failure) -> Self {
+    pub(super) fn failed(failure: Failure, is_inside: bool) -> Self {
         let state = State::Failed(Some(failure));
-        Self { state }
+        Self { state, is_inside }
     }
 }
 
@@ -51,7 +52,8 @@ where
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.project().state;
+        let this = self.project();
+        let mut state = this.state;
         let polled = match state.as_mut().project() {
             StateProj::Calling { answer, rules } => {
                 // The user's rules are somebody else's code too.
@@ -73,7 +75,7 @@ where
             Ok(Poll::Ready(Ok(result))) => Poll::Ready(Ok(result)),
             Ok(Poll::Ready(Err(failure))) | Err(failure) => {
                 let_go(state);
-                Poll::Ready(Err(failure.spent()))
+                Poll::Ready(Err(failure.leaving(*this.is_inside)))
             }
         }
     }

@@ -12,6 +12,7 @@ use tower::Layer;
 #[derive(Clone, Debug, Default)]
 pub struct ClassifyLayer {
     rules: Rules,
+    is_inside: bool,
 }
 
 impl ClassifyLayer {
@@ -57,6 +58,18 @@ impl ClassifyLayer {
         self.rules.add_result_rule(rule);
         self
     }
+
+    /// The same, for a place inside of another `Classify` in the same stack: for layers between the two,
+    /// as a circuit breaker, that have to see failures with a name.
+    ///
+    /// What the server or the author said of this call stays said for the outer one. So never wrap a
+    /// stack in it that a tool calls on through. See [the preset](crate::preset#a-circuit-breaker) for an
+    /// example.
+    #[must_use]
+    pub fn inside(mut self) -> Self {
+        self.is_inside = true;
+        self
+    }
 }
 
 impl ClassifyLayer {
@@ -77,6 +90,7 @@ impl<S> Layer<S> for ClassifyLayer {
         Classify {
             inner,
             rules: self.rules.clone(),
+            is_inside: self.is_inside,
         }
     }
 }

@@ -221,12 +221,12 @@ mod rpc;
 mod rules;
 mod service;
 mod session;
-mod status;
 mod texts;
+mod unflagged;
 mod vocabulary;
 mod words;
 
-pub(crate) use self::catch_panic::catch_panic;
+pub(crate) use self::{catch_panic::catch_panic, unflagged::read_unflagged};
 pub use self::{
     future::ResponseFuture, hush::hush_panics, layer::ClassifyLayer, service::Classify,
     words::Words,

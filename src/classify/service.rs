@@ -1,10 +1,10 @@
-use super::{ResponseFuture, error, hush::catch_hushed, rules::Rules};
+use super::{ClassifyLayer, ResponseFuture, error, hush::catch_hushed, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
 };
 use std::task::{Context, Poll};
-use tower::Service;
+use tower::{Layer, Service};
 
 /// Makes one [`Failure`] of every error, every flagged result and every panic.
 ///
@@ -13,12 +13,25 @@ use tower::Service;
 pub struct Classify<S> {
     pub(super) inner: S,
     pub(super) rules: Rules,
+    // Of another one in the same stack.
+    pub(super) is_inside: bool,
 }
 
 impl<S> Classify<S> {
-    /// The service inside.
-    pub const fn get_ref(&self) -> &S {
-        &self.inner
+    /// Names the failures of a service.
+    #[must_use]
+    pub fn new(inner: S) -> Self {
+        ClassifyLayer::new().layer(inner)
+    }
+
+    inner_accessors!(inner);
+}
+
+impl Classify<()> {
+    /// The layer, with the defaults.
+    #[must_use]
+    pub fn layer() -> ClassifyLayer {
+        ClassifyLayer::new()
     }
 }
 
@@ -41,14 +54,14 @@ where
         readied
             .unwrap_or_else(|failure| Poll::Ready(Err(failure)))
             // Nothing was called.
-            .map_err(|failure| failure.not_sent().spent())
+            .map_err(|failure| failure.not_sent().leaving(self.is_inside))
     }
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         match catch_hushed(|| self.inner.call(call)) {
-            Ok(answer) => ResponseFuture::new(answer, self.rules.clone()),
-            Err(failure) => ResponseFuture::failed(failure),
+            Ok(answer) => ResponseFuture::new(answer, self.rules.clone(), self.is_inside),
+            Err(failure) => ResponseFuture::failed(failure, self.is_inside),
         }
     }
 }

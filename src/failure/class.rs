@@ -85,6 +85,7 @@ struct Row {
     audience: Audience,
     repeats: Repeats,
     reconnects: bool,
+    is_against_server: bool,
     delivery: Delivery,
     level: Level,
     phrase: &'static str,
@@ -97,30 +98,30 @@ const TABLE: [Row; 19] = {
     const WARN: Level = Level::WARN;
     const ERROR: Level = Level::ERROR;
     macro_rules! table {
-        ($($class:ident $name:literal $codes:tt $audience:ident $repeats:ident $reconnects:literal $delivery:ident $level:ident $phrase:literal;)*) => {
-            [$(Row { class: C::$class, name: $name, codes: &$codes, audience: A::$audience, repeats: R::$repeats, reconnects: $reconnects, delivery: D::$delivery, level: $level, phrase: $phrase }),*]
+        ($($class:ident $name:literal $codes:tt $audience:ident $repeats:ident $reconnects:literal $against:literal $delivery:ident $level:ident $phrase:literal;)*) => {
+            [$(Row { class: C::$class, name: $name, codes: &$codes, audience: A::$audience, repeats: R::$repeats, reconnects: $reconnects, is_against_server: $against, delivery: D::$delivery, level: $level, phrase: $phrase }),*]
         };
     }
     table![
-        Connection   "connection"     []                                                Stack    ByDelivery true  Unknown  WARN  "the connection was lost";
-        Timeout      "timeout"        []                                                Stack    ByDelivery true  Unknown  WARN  "no answer in time";
-        SessionLost  "session_lost"   []                                                Stack    ByDelivery true  Unknown  WARN  "the server no longer knows the session";
-        RateLimited  "rate_limited"   ["rate_limited"]                                  Time     ByDelivery false Unknown  WARN  "too many calls";
-        AtCapacity   "at_capacity"    ["at_capacity"]                                   Time     ByDelivery false Unknown  WARN  "too many calls at once";
-        Unavailable  "unavailable"    ["service_unavailable"]                           Time     ByDelivery false Unknown  WARN  "the service is unavailable for now";
-        Upstream     "upstream"       ["upstream_error"]                                Time     ByDelivery false Executed WARN  "the service behind the tool failed";
-        InvalidInput "invalid_input"  ["bad_request", "upstream_client_error"]          Model    Never      false Unknown  INFO  "the arguments are not valid";
-        Blocked      "blocked"        ["ssrf_blocked"]                                  Model    Never      false Unknown  INFO  "the address is not allowed";
-        NotFound     "not_found"      ["not_found"]                                     Model    Never      false Unknown  INFO  "not found";
-        Unauthorized "unauthorized"   ["auth_failed"]                                   Operator Never      false Unknown  WARN  "the credentials are missing or wrong";
-        Forbidden    "forbidden"      ["forbidden"]                                     Model    Never      false Unknown  INFO  "access is refused";
-        Disabled     "disabled"       ["service_disabled"]                              Operator Never      false Unknown  WARN  "the service is disabled";
-        Tool         "tool"           []                                                Model    OnRequest  false Executed INFO  "failed without a message";
-        InvalidOutput "invalid_output" ["output_validation_failed", "upstream_non_json"] Operator Never     false Executed WARN  "the answer is not valid";
-        Protocol     "protocol"       []                                                Host     Never      false Unknown  INFO  "the request was rejected";
-        Crash        "crash"          ["upstream_unknown"]                              Operator Never      false Unknown  ERROR "failed unexpectedly";
-        Cancelled    "cancelled"      []                                                Nobody   Never      false Unknown  INFO  "the call was cancelled";
-        Fatal        "fatal"          []                                                Process  Never      false Unknown  ERROR "the tool server is out of service";
+        Connection   "connection"     []                                                Stack    ByDelivery true  true  Unknown  WARN  "the connection was lost";
+        Timeout      "timeout"        []                                                Stack    ByDelivery true  true  Unknown  WARN  "no answer in time";
+        SessionLost  "session_lost"   []                                                Stack    ByDelivery true  false Unknown  WARN  "the server no longer knows the session";
+        RateLimited  "rate_limited"   ["rate_limited"]                                  Time     ByDelivery false false Unknown  WARN  "too many calls";
+        AtCapacity   "at_capacity"    ["at_capacity"]                                   Time     ByDelivery false true  Unknown  WARN  "too many calls at once";
+        Unavailable  "unavailable"    ["service_unavailable"]                           Time     ByDelivery false true  Unknown  WARN  "the service is unavailable for now";
+        Upstream     "upstream"       ["upstream_error"]                                Time     ByDelivery false true  Executed WARN  "the service behind the tool failed";
+        InvalidInput "invalid_input"  ["bad_request", "upstream_client_error"]          Model    Never      false false Unknown  INFO  "the arguments are not valid";
+        Blocked      "blocked"        ["ssrf_blocked"]                                  Model    Never      false false Unknown  INFO  "the address is not allowed";
+        NotFound     "not_found"      ["not_found"]                                     Model    Never      false false Unknown  INFO  "not found";
+        Unauthorized "unauthorized"   ["auth_failed"]                                   Operator Never      false false Unknown  WARN  "the credentials are missing or wrong";
+        Forbidden    "forbidden"      ["forbidden"]                                     Model    Never      false false Unknown  INFO  "access is refused";
+        Disabled     "disabled"       ["service_disabled"]                              Operator Never      false false Unknown  WARN  "the service is disabled";
+        Tool         "tool"           []                                                Model    OnRequest  false false Executed INFO  "failed without a message";
+        InvalidOutput "invalid_output" ["output_validation_failed", "upstream_non_json"] Operator Never     false true  Executed WARN  "the answer is not valid";
+        Protocol     "protocol"       []                                                Host     Never      false false Unknown  INFO  "the request was rejected";
+        Crash        "crash"          ["upstream_unknown"]                              Operator Never      false true  Unknown  ERROR "failed unexpectedly";
+        Cancelled    "cancelled"      []                                                Nobody   Never      false false Unknown  INFO  "the call was cancelled";
+        Fatal        "fatal"          []                                                Process  Never      false true  Unknown  ERROR "the tool server is out of service";
     ]
 };
 
@@ -169,6 +170,21 @@ impl Class {
     #[must_use]
     pub const fn needs_new_connection(self) -> bool {
         self.row().reconnects
+    }
+
+    /// Whether it is a sign that the server, or what stands behind it, is not well: for a circuit
+    /// breaker. Errors of the model, of the host and of the tool itself are none, and neither are a
+    /// rate limit, a lost session or a refusal of credentials: a healthy server answers so.
+    ///
+    /// ```
+    /// use mcp_resilience::Class;
+    ///
+    /// assert!(Class::Unavailable.speaks_against_server());
+    /// assert!(!Class::InvalidInput.speaks_against_server());
+    /// ```
+    #[must_use]
+    pub const fn speaks_against_server(self) -> bool {
+        self.row().is_against_server
     }
 
     /// The level of a log line about it.

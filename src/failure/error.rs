@@ -37,6 +37,13 @@ impl Failure {
         self.inner.class
     }
 
+    /// Whether it is a sign that the server is not well, as [its class](Class::speaks_against_server)
+    /// says: what a circuit breaker counts.
+    #[must_use]
+    pub fn speaks_against_server(&self) -> bool {
+        self.class().speaks_against_server()
+    }
+
     /// The server's own code, if it gave one.
     #[must_use]
     pub fn code(&self) -> Option<&Code> {

@@ -182,6 +182,16 @@ impl Failure {
         self.attributed_to(Witness::Hearsay)
     }
 
+    /// Leaves a layer, which may be inside of another of its kind in the same stack: then the claims
+    /// hold there too.
+    pub(crate) fn leaving(self, is_inside: bool) -> Self {
+        if is_inside {
+            self.attributed_to(Witness::Connection)
+        } else {
+            self.spent()
+        }
+    }
+
     /// Attributes all claims to somebody else.
     pub(crate) fn attributed_to(mut self, witness: Witness) -> Self {
         self.inner.evidence.attribute(witness);

@@ -1,23 +1,33 @@
 //! What is known of other people's errors, by their type.
 
 use super::{
-    Border, BoxError, Chain, Class, Delivery, Failure, Fatal, Repeats, Returned, RpcError, Witness,
+    Border, BoxError, Chain, Class, Delivery, Failure, Fatal, IntoFailure, Repeats, Returned,
+    RpcError, Witness,
 };
 use std::{error::Error, io};
 use tower::{buffer::error as buffer, load_shed::error as load_shed, timeout::error as timeout};
 
 /// Says nothing of whether the call ran: whose error it is, does not show.
-impl From<BoxError> for Failure {
-    fn from(error: BoxError) -> Self {
-        let (error, _) = Returned::unmark(error);
-        match error.downcast::<Self>() {
-            Ok(failure) => *failure,
-            Err(error) => recognise(&*error).because(error),
-        }
+impl IntoFailure for BoxError {
+    fn into_failure(self) -> Failure {
+        let (error, _) = Returned::unmark(self);
+        let error = match error.downcast::<Failure>() {
+            Ok(failure) => return *failure,
+            Err(error) => error,
+        };
+        #[cfg(feature = "reqwest")]
+        let error = super::http_client::without_url(error);
+        Failure::of_cause(&*error).because(error)
     }
 }
 
 impl Failure {
+    /// What an error means that is only looked at; a `Failure` in it keeps its class and loses its
+    /// claims.
+    pub(crate) fn of_cause(error: &(dyn Error + 'static)) -> Self {
+        recognise(error)
+    }
+
     /// Takes the error of the service right below a layer: a `Failure` stays what it is, a call
     /// that a load shed turned away did not run.
     pub(crate) fn from_any(error: impl Into<BoxError>) -> Self {
@@ -31,21 +41,21 @@ impl Failure {
     }
 }
 
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::from(BoxError::from(error))
+impl IntoFailure for io::Error {
+    fn into_failure(self) -> Failure {
+        BoxError::from(self).into_failure()
     }
 }
 
-impl From<timeout::Elapsed> for Failure {
-    fn from(error: timeout::Elapsed) -> Self {
-        Self::from(BoxError::from(error))
+impl IntoFailure for timeout::Elapsed {
+    fn into_failure(self) -> Failure {
+        BoxError::from(self).into_failure()
     }
 }
 
-impl From<tokio::time::error::Elapsed> for Failure {
-    fn from(error: tokio::time::error::Elapsed) -> Self {
-        Self::from(BoxError::from(error))
+impl IntoFailure for tokio::time::error::Elapsed {
+    fn into_failure(self) -> Failure {
+        BoxError::from(self).into_failure()
     }
 }
 
@@ -91,6 +101,10 @@ fn known(error: &(dyn Error + 'static)) -> Option<Failure> {
     }
     if error.is::<buffer::Closed>() {
         return Some(Failure::connection(""));
+    }
+    #[cfg(feature = "reqwest")]
+    if let Some(error) = error.downcast_ref() {
+        return super::http_client::of_request(error);
     }
     io_kind(error.downcast_ref::<io::Error>()?.kind())
 }

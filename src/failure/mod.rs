@@ -58,27 +58,30 @@
 //! did not run, or the tool may run twice. An explicit `retryable: false` beats every row, an
 //! explicit `retryable: true` also lets a `Tool` failure be repeated, and any that time heals.
 //!
-//! | Class | Codes | Who acts | Repeated | New connection | Log level |
-//! |---|---|---|---|---|---|
-//! | [`Connection`](Class::Connection) | | the stack | by delivery | yes | WARN |
-//! | [`Timeout`](Class::Timeout) | | the stack | by delivery | yes | WARN |
-//! | [`SessionLost`](Class::SessionLost) | | the stack | by delivery | yes | WARN |
-//! | [`RateLimited`](Class::RateLimited) | `rate_limited` | time | by delivery | no | WARN |
-//! | [`AtCapacity`](Class::AtCapacity) | `at_capacity` | time | by delivery | no | WARN |
-//! | [`Unavailable`](Class::Unavailable) | `service_unavailable` | time | by delivery | no | WARN |
-//! | [`Upstream`](Class::Upstream) | `upstream_error` | time | by the server's word or the hints | no | WARN |
-//! | [`InvalidInput`](Class::InvalidInput) | `bad_request`, `upstream_client_error` | the model | no | no | INFO |
-//! | [`Blocked`](Class::Blocked) | `ssrf_blocked` | the model | no | no | INFO |
-//! | [`NotFound`](Class::NotFound) | `not_found` | the model | no | no | INFO |
-//! | [`Unauthorized`](Class::Unauthorized) | `auth_failed` | the operator | no | no | WARN |
-//! | [`Forbidden`](Class::Forbidden) | `forbidden` | the model | no | no | INFO |
-//! | [`Disabled`](Class::Disabled) | `service_disabled` | the operator | no | no | WARN |
-//! | [`Tool`](Class::Tool) | | the model | no | no | INFO |
-//! | [`InvalidOutput`](Class::InvalidOutput) | `output_validation_failed`, `upstream_non_json` | the operator | no | no | WARN |
-//! | [`Protocol`](Class::Protocol) | | the host | no | no | INFO |
-//! | [`Crash`](Class::Crash) | `upstream_unknown`; reported as `internal_error` | the operator | no | no | ERROR |
-//! | [`Cancelled`](Class::Cancelled) | | nobody | no | no | INFO |
-//! | [`Fatal`](Class::Fatal) | | the process | no | no | ERROR |
+//! | Class | Codes | Who acts | Repeated | New connection | Against the server | Log level |
+//! |---|---|---|---|---|---|---|
+//! | [`Connection`](Class::Connection) | | the stack | by delivery | yes | yes | WARN |
+//! | [`Timeout`](Class::Timeout) | | the stack | by delivery | yes | yes | WARN |
+//! | [`SessionLost`](Class::SessionLost) | | the stack | by delivery | yes | no | WARN |
+//! | [`RateLimited`](Class::RateLimited) | `rate_limited` | time | by delivery | no | no | WARN |
+//! | [`AtCapacity`](Class::AtCapacity) | `at_capacity` | time | by delivery | no | yes | WARN |
+//! | [`Unavailable`](Class::Unavailable) | `service_unavailable` | time | by delivery | no | yes | WARN |
+//! | [`Upstream`](Class::Upstream) | `upstream_error` | time | by the server's word or the hints | no | yes | WARN |
+//! | [`InvalidInput`](Class::InvalidInput) | `bad_request`, `upstream_client_error` | the model | no | no | no | INFO |
+//! | [`Blocked`](Class::Blocked) | `ssrf_blocked` | the model | no | no | no | INFO |
+//! | [`NotFound`](Class::NotFound) | `not_found` | the model | no | no | no | INFO |
+//! | [`Unauthorized`](Class::Unauthorized) | `auth_failed` | the operator | no | no | no | WARN |
+//! | [`Forbidden`](Class::Forbidden) | `forbidden` | the model | no | no | no | INFO |
+//! | [`Disabled`](Class::Disabled) | `service_disabled` | the operator | no | no | no | WARN |
+//! | [`Tool`](Class::Tool) | | the model | no | no | no | INFO |
+//! | [`InvalidOutput`](Class::InvalidOutput) | `output_validation_failed`, `upstream_non_json` | the operator | no | no | yes | WARN |
+//! | [`Protocol`](Class::Protocol) | | the host | no | no | no | INFO |
+//! | [`Crash`](Class::Crash) | `upstream_unknown`; reported as `internal_error` | the operator | no | no | yes | ERROR |
+//! | [`Cancelled`](Class::Cancelled) | | nobody | no | no | no | INFO |
+//! | [`Fatal`](Class::Fatal) | | the process | no | no | yes | ERROR |
+//!
+//! *Against the server* is what a circuit breaker counts
+//! ([`speaks_against_server`](Failure::speaks_against_server)).
 //!
 //! The codes are those of a documented server; [`Class::from_code`] reads them, their other
 //! spellings (`RATE_LIMITED`, `rate-limited`), and the words of other public servers for the same.
@@ -87,7 +90,8 @@
 //!
 //! [`Failure::from`] takes any boxed error: a boxed `Failure` is unwrapped, tower's and tokio's own
 //! errors and [`std::io::Error`] are known anywhere in the chain of sources, everything else is a
-//! crash. See [`classify`](crate::classify) for the layer that reads more.
+//! crash. [`convert`](crate::convert) has the way for every other error, and for an HTTP API's answer.
+//! See [`classify`](crate::classify) for the layer that reads more.
 
 mod build;
 mod chain;
@@ -98,9 +102,13 @@ mod error;
 mod evidence;
 mod fatal;
 mod from_error;
+#[cfg(feature = "reqwest")]
+mod http_client;
+mod into_failure;
 mod limit;
 mod returned;
 mod rpc_error;
+mod status;
 mod stderr;
 mod stopped;
 
@@ -109,6 +117,7 @@ pub(crate) use self::{
     class::{Repeats, is_same_word},
     evidence::{Border, Witness},
     returned::Returned,
+    status::class_of_status,
     stderr::stderr,
 };
 pub use self::{
@@ -117,6 +126,7 @@ pub use self::{
     delivery::Delivery,
     error::Failure,
     fatal::Fatal,
+    into_failure::IntoFailure,
     limit::{Limit, LimitReached},
     rpc_error::RpcError,
     stopped::Stopped,

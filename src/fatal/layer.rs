@@ -40,6 +40,6 @@ impl<S> Layer<S> for FatalLayer {
     type Service = FatalStop<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        FatalStop::new(inner, Arc::clone(&self.latch), self.answers)
+        FatalStop::with_latch(inner, Arc::clone(&self.latch), self.answers)
     }
 }

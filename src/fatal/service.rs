@@ -1,4 +1,4 @@
-use super::{ResponseFuture, latch::Latch};
+use super::{FatalLayer, ResponseFuture, latch::Latch};
 use crate::failure::{BoxError, Failure};
 use std::{
     fmt,
@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll, ready},
 };
-use tower::Service;
+use tower::{Layer, Service};
 
 /// Shuts at the first fatal failure.
 ///
@@ -21,7 +21,7 @@ pub struct FatalStop<S> {
 }
 
 impl<S> FatalStop<S> {
-    pub(super) fn new(inner: S, latch: Arc<Latch>, answers: bool) -> Self {
+    pub(super) fn with_latch(inner: S, latch: Arc<Latch>, answers: bool) -> Self {
         Self {
             inner,
             latch,
@@ -33,6 +33,24 @@ impl<S> FatalStop<S> {
     #[cold]
     fn refuse(&self, cause: Failure) -> Poll<Result<(), Failure>> {
         Poll::Ready(if self.answers { Ok(()) } else { Err(cause) })
+    }
+}
+
+impl<S> FatalStop<S> {
+    /// Shuts a service at its first fatal failure.
+    #[must_use]
+    pub fn new(inner: S) -> Self {
+        FatalLayer::new().layer(inner)
+    }
+
+    inner_accessors!(inner);
+}
+
+impl FatalStop<()> {
+    /// The layer, with the defaults.
+    #[must_use]
+    pub fn layer() -> FatalLayer {
+        FatalLayer::new()
     }
 }
 
@@ -82,7 +100,7 @@ where
 
 impl<S: Clone> Clone for FatalStop<S> {
     fn clone(&self) -> Self {
-        Self::new(self.inner.clone(), Arc::clone(&self.latch), self.answers)
+        Self::with_latch(self.inner.clone(), Arc::clone(&self.latch), self.answers)
     }
 }
 

@@ -14,8 +14,8 @@
 
 use crate::{
     call::{Hints, ToolResult},
-    failure::{Class, Failure, MESSAGE_LIMIT, SCAN_LIMIT, first},
-    text::is_blank,
+    classify::read_unflagged,
+    failure::{Failure, MESSAGE_LIMIT, SCAN_LIMIT, first},
 };
 use serde_json::{Map, Value};
 use std::{fmt, sync::Arc};
@@ -61,7 +61,7 @@ impl<'a> Unflagged<'a> {
 /// servers do not count here: a document about a `timeout` has such a code too.
 #[must_use]
 pub fn envelope(result: &Unflagged<'_>) -> bool {
-    result.structured.and_then(read_envelope).is_some()
+    result.structured.and_then(read_unflagged).is_some()
 }
 
 /// Nothing to read. Many tools that only do something answer so, and mean success.
@@ -78,24 +78,8 @@ pub fn failure_in_text(result: &Unflagged<'_>) -> bool {
         let is_candidate = text.len() <= SCAN_LIMIT && text.trim_start().starts_with('{');
         is_candidate
             && serde_json::from_str(text)
-                .is_ok_and(|json| read_envelope(&json).is_some() || calls_itself_a_failure(&json))
+                .is_ok_and(|json| read_unflagged(&json).is_some() || calls_itself_a_failure(&json))
     })
-}
-
-/// The failure that an unmistakable envelope tells of.
-fn read_envelope(value: &Value) -> Option<Failure> {
-    let object = value.as_object()?;
-    let text = |key| object.get(key).and_then(Value::as_str);
-    let code = ["code", "error_code", "errorCode"]
-        .into_iter()
-        .find_map(text)?;
-    let class = Class::from_documented_code(code)?;
-    let message = ["error", "message"].into_iter().find_map(|key| {
-        let text = text(key)?;
-        (!is_blank(text)).then_some(text)
-    })?;
-    let message = first(message, MESSAGE_LIMIT).to_owned();
-    Some(Failure::new(class, message).with_code(code.to_owned()))
 }
 
 fn calls_itself_a_failure(value: &Value) -> bool {
@@ -136,7 +120,7 @@ impl Detectors {
         let may_be_one = self.sees_envelopes && hints.declares_output_schema() != Some(true);
         let envelope = result.structured().filter(|_| may_be_one);
         envelope
-            .and_then(read_envelope)
+            .and_then(read_unflagged)
             .or_else(|| self.guess(result))
     }
 

@@ -1,10 +1,10 @@
-use super::{ResponseFuture, detect::Detectors, target::Target};
+use super::{IsErrorLayer, ResponseFuture, detect::Detectors, target::Target};
 use crate::{
     call::{ToolCall, ToolResult},
     failure::{BoxError, Failure},
 };
 use std::task::{Context, Poll};
-use tower::Service;
+use tower::{Layer, Service};
 
 /// Turns failures that a model can use into flagged results.
 ///
@@ -13,6 +13,24 @@ use tower::Service;
 pub struct IsError<S> {
     pub(super) inner: S,
     pub(super) detectors: Detectors,
+}
+
+impl<S> IsError<S> {
+    /// Flags the failures of a service.
+    #[must_use]
+    pub fn new(inner: S) -> Self {
+        IsErrorLayer::new().layer(inner)
+    }
+
+    inner_accessors!(inner);
+}
+
+impl IsError<()> {
+    /// The layer, with the defaults.
+    #[must_use]
+    pub fn layer() -> IsErrorLayer {
+        IsErrorLayer::new()
+    }
 }
 
 impl<S, Req> Service<Req> for IsError<S>

@@ -96,6 +96,8 @@ impl<L> ResilienceBuilder<L> {
     /// A layer of others right inside of `Classify`: a concurrency limit, a circuit breaker, a rate
     /// limit. Given again, the first is the outermost.
     ///
+    /// See [a circuit breaker](super#a-circuit-breaker) for one whose error hides what it holds.
+    ///
     /// Its errors are classified as [`Failure::from`](crate::Failure) reads them, or by a
     /// [rule](ClassifyLayer::rule).
     ///

@@ -122,7 +122,7 @@ impl<L> ResilienceLayer<L> {
         let retried = self.retry.layer(self.ready.layer(classified));
         // Ready, whatever happens: a call that is refused is a call too, and has its line.
         let stopping = self.fatal.clone().answering().layer(retried);
-        Resilience::new(self.log.layer(self.is_error.layer(stopping)))
+        Resilience::of(self.log.layer(self.is_error.layer(stopping)))
     }
 }
 

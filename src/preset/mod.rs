@@ -67,6 +67,57 @@
 //! compose the layers with [`ServiceBuilder`](tower::ServiceBuilder). Around a handler of rmcp,
 //! [`rmcp::Resilient`](crate::rmcp::Resilient) does it all.
 //!
+//! ## A circuit breaker
+//!
+//! It stops the calls of a server that is not well, and lets one try after a while. With
+//! `tower-resilience-circuitbreaker`:
+//!
+//! ```
+//! use mcp_resilience::{
+//!     Delivery, Failure, ResilienceLayer, classify::ClassifyLayer,
+//! };
+//! use std::time::Duration;
+//! use tower::util::MapErrLayer;
+//! use tower_resilience_circuitbreaker::{CircuitBreakerError, CircuitBreakerLayer};
+//! # use mcp_resilience::call::{Flagged, ToolResult};
+//! # struct Answer;
+//! # impl ToolResult for Answer {
+//! #     fn is_error(&self) -> bool { false }
+//! #     fn flag(&mut self) {}
+//! #     fn from_failure(_: Flagged) -> Option<Self> { None }
+//! # }
+//!
+//! const OPEN: Duration = Duration::from_secs(20);
+//!
+//! let classify = ClassifyLayer::new();
+//! let breaker = CircuitBreakerLayer::builder()
+//!     .wait_duration_in_open(OPEN)
+//!     // Only what speaks against the server opens it, and never an error of the tool itself.
+//!     .failure_classifier(|outcome: &Result<Answer, Failure>| {
+//!         outcome.as_ref().is_err_and(|failure| failure.speaks_against_server())
+//!     })
+//!     .build()?;
+//!
+//! let resilience = ResilienceLayer::builder()
+//!     .classify(classify.clone())
+//!     // Its error hides what it holds. An open circuit is a refusal: the call was not sent.
+//!     .layer_inside(MapErrLayer::new(|error: CircuitBreakerError<Failure>| {
+//!         let open = || Failure::unavailable(Some(OPEN)).with_message("the circuit is open");
+//!         error.into_inner().unwrap_or_else(|| open().with_delivery(Delivery::NotSent))
+//!     }))
+//!     .layer_inside(breaker)
+//!     // The breaker sees every failed call as a `Failure`.
+//!     .layer_inside(classify.inside())
+//!     .build()?;
+//! # let _ = resilience;
+//! # Ok::<_, tower::BoxError>(())
+//! ```
+//!
+//! The breaker does not tell how much longer it stays open, so the hint is the whole of it: a call waits
+//! for it if the [retry window](crate::retry) has room, else it fails with the hint. One breaker has one
+//! circuit. For one circuit for each tool, keep a service for each tool. `examples/breaker.rs` shows it at
+//! work.
+//!
 //! # Example
 //!
 //! ```

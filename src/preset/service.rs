@@ -1,4 +1,4 @@
-use super::ResponseFuture;
+use super::{ResilienceLayer, ResponseFuture};
 use crate::{
     always_ready::AlwaysReady,
     call::{ToolCall, ToolResult},
@@ -8,12 +8,13 @@ use crate::{
     fatal::FatalStop,
     is_error::IsError,
     retry::Retry,
+    timeout::Timeout,
 };
 use std::{
     fmt,
     task::{Context, Poll},
 };
-use tower::Service;
+use tower::{Layer, Service};
 
 /// A service in all layers from the log to the border: what [`ResilienceLayer`] makes.
 ///
@@ -33,8 +34,45 @@ pub struct Resilience<S> {
 pub(super) type Layers<S> = CallLog<IsError<FatalStop<Retry<AlwaysReady<Classify<S>>>>>>;
 
 impl<S> Resilience<S> {
-    pub(super) fn new(layers: Layers<S>) -> Self {
+    pub(super) fn of(layers: Layers<S>) -> Self {
         Self { layers }
+    }
+
+    /// What stands inside of `Classify`.
+    #[must_use]
+    pub fn get_ref(&self) -> &S {
+        let retry = self.layers.get_ref().get_ref().get_ref();
+        retry.get_ref().get_ref().get_ref()
+    }
+
+    /// The same, to be changed.
+    #[must_use]
+    pub fn get_mut(&mut self) -> &mut S {
+        let retry = self.layers.get_mut().get_mut().get_mut();
+        retry.get_mut().get_mut().get_mut()
+    }
+
+    /// Takes what stands inside of `Classify` out of the layers.
+    #[must_use]
+    pub fn into_inner(self) -> S {
+        let retry = self.layers.into_inner().into_inner().into_inner();
+        retry.into_inner().into_inner().into_inner()
+    }
+}
+
+impl<S> Resilience<Timeout<S>> {
+    /// Wraps a service in all layers, with the [defaults](super#defaults).
+    #[must_use]
+    pub fn new(inner: S) -> Self {
+        ResilienceLayer::new().layer(inner)
+    }
+}
+
+impl Resilience<()> {
+    /// All layers, with the [defaults](super#defaults).
+    #[must_use]
+    pub fn layer() -> ResilienceLayer {
+        ResilienceLayer::new()
     }
 }
 

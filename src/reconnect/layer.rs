@@ -81,7 +81,7 @@ impl<T, P> ReconnectLayer<T, P> {
         if let Some(deadline) = deadline {
             settings.patience = settings.patience.min(deadline / 2);
         }
-        Reconnect::new(dial, settings)
+        Reconnect::with(dial, settings)
     }
 }
 

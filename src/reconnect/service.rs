@@ -1,11 +1,13 @@
-use super::{ReconnectHandle, ResponseFuture, dial::Dial, settings::Settings, shared::Shared};
+use super::{
+    ReconnectHandle, ReconnectLayer, ResponseFuture, dial::Dial, settings::Settings, shared::Shared,
+};
 use crate::failure::{BoxError, Failure};
 use std::{
     fmt,
     sync::Arc,
     task::{Context, Poll},
 };
-use tower::Service;
+use tower::{Layer, Service};
 
 /// One connection for all clones, made anew when it is lost.
 ///
@@ -29,11 +31,25 @@ impl<C: Clone + Send + 'static> Drop for Owner<C> {
 }
 
 impl<C: Clone + Send + 'static> Reconnect<C> {
-    pub(super) fn new(dial: Dial<C>, settings: Settings) -> Self {
+    pub(super) fn with(dial: Dial<C>, settings: Settings) -> Self {
         let shared = Arc::new(Shared::new(dial, settings));
         Self {
             owner: Arc::new(Owner { shared }),
         }
+    }
+
+    /// Connects to `target` by the connector, with the [defaults](super#defaults).
+    ///
+    /// There is no service within to be had: the [`handle`](Self::handle) has the connection.
+    #[must_use]
+    pub fn new<M, T>(connector: M, target: T) -> Self
+    where
+        M: Service<T, Response = C> + Clone + Send + 'static,
+        M::Error: Into<BoxError>,
+        M::Future: Send,
+        T: Clone + Send + 'static,
+    {
+        ReconnectLayer::new(target).layer(connector)
     }
 
     /// What to watch the connection with.
@@ -42,6 +58,14 @@ impl<C: Clone + Send + 'static> Reconnect<C> {
         ReconnectHandle {
             shared: Arc::clone(&self.owner.shared),
         }
+    }
+}
+
+impl Reconnect<()> {
+    /// The layer for connectors to `target`, with the [defaults](super#defaults).
+    #[must_use]
+    pub fn layer<T>(target: T) -> ReconnectLayer<T> {
+        ReconnectLayer::new(target)
     }
 }
 

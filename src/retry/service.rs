@@ -1,4 +1,4 @@
-use super::{ResponseFuture, progress::Progress, settings::Settings};
+use super::{ResponseFuture, RetryLayer, progress::Progress, settings::Settings};
 use crate::{
     call::{self, ToolCall},
     failure::{BoxError, Failure},
@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll},
 };
-use tower::Service;
+use tower::{Layer, Service};
 
 /// Makes a call again, if it may run again and waiting may help.
 ///
@@ -17,6 +17,24 @@ use tower::Service;
 pub struct Retry<S> {
     pub(super) inner: S,
     pub(super) table: Arc<Table<Arc<Settings>>>,
+}
+
+impl<S> Retry<S> {
+    /// Makes the calls of a service again, with the defaults.
+    #[must_use]
+    pub fn new(inner: S) -> Self {
+        RetryLayer::new().layer(inner)
+    }
+
+    inner_accessors!(inner);
+}
+
+impl Retry<()> {
+    /// The layer, with the defaults.
+    #[must_use]
+    pub fn layer() -> RetryLayer {
+        RetryLayer::new()
+    }
 }
 
 impl<S, Req> Service<Req> for Retry<S>

@@ -1,14 +1,15 @@
-use super::ResponseFuture;
+use super::{ResponseFuture, TimeoutLayer};
 use crate::{
     call::{Progress, ToolCall},
     failure::BoxError,
-    policy::{Limits, Table},
+    policy::{InvalidPolicy, Limits, Table},
 };
 use std::{
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
-use tower::Service;
+use tower::{Layer, Service};
 
 /// Limits how long an attempt may go on without an answer or progress.
 ///
@@ -20,19 +21,26 @@ pub struct Timeout<S> {
 }
 
 impl<S> Timeout<S> {
-    /// The service within.
-    pub fn get_ref(&self) -> &S {
-        &self.inner
+    /// Limits the attempts of a service.
+    ///
+    /// # Errors
+    ///
+    /// When the limit is zero, or above the ceiling.
+    pub fn new(inner: S, limit: Duration) -> Result<Self, InvalidPolicy> {
+        Ok(TimeoutLayer::new(limit)?.layer(inner))
     }
 
-    /// The service within, to be changed.
-    pub fn get_mut(&mut self) -> &mut S {
-        &mut self.inner
-    }
+    inner_accessors!(inner);
+}
 
-    /// Unwraps the service within.
-    pub fn into_inner(self) -> S {
-        self.inner
+impl Timeout<()> {
+    /// The layer that limits attempts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Timeout::new`].
+    pub fn layer(limit: Duration) -> Result<TimeoutLayer, InvalidPolicy> {
+        TimeoutLayer::new(limit)
     }
 }
 

@@ -15,11 +15,13 @@ use tower::{
 };
 use tracing::Level;
 
-/// Class, codes, who acts, new connection, how far it got, whether it heals, log level.
+/// Class, codes, who acts, new connection, against the server, how far it got, whether it heals, log
+/// level.
 type Row = (
     Class,
     &'static [&'static str],
     Audience,
+    bool,
     bool,
     Delivery,
     bool,
@@ -35,25 +37,25 @@ const TABLE: [Row; 19] = {
     const WARN: Level = Level::WARN;
     const ERROR: Level = Level::ERROR;
     [
-        (C::Connection,    &[],                                                A::Stack,    YES, D::Unknown,  YES, WARN),
-        (C::Timeout,       &[],                                                A::Stack,    YES, D::Unknown,  YES, WARN),
-        (C::SessionLost,   &[],                                                A::Stack,    YES, D::Unknown,  YES, WARN),
-        (C::RateLimited,   &["rate_limited"],                                  A::Time,     NO,  D::Unknown,  YES, WARN),
-        (C::AtCapacity,    &["at_capacity"],                                   A::Time,     NO,  D::Unknown,  YES, WARN),
-        (C::Unavailable,   &["service_unavailable"],                           A::Time,     NO,  D::Unknown,  YES, WARN),
-        (C::Upstream,      &["upstream_error"],                                A::Time,     NO,  D::Executed, YES, WARN),
-        (C::InvalidInput,  &["bad_request", "upstream_client_error"],          A::Model,    NO,  D::Unknown,  NO,  INFO),
-        (C::Blocked,       &["ssrf_blocked"],                                  A::Model,    NO,  D::Unknown,  NO,  INFO),
-        (C::NotFound,      &["not_found"],                                     A::Model,    NO,  D::Unknown,  NO,  INFO),
-        (C::Unauthorized,  &["auth_failed"],                                   A::Operator, NO,  D::Unknown,  NO,  WARN),
-        (C::Forbidden,     &["forbidden"],                                     A::Model,    NO,  D::Unknown,  NO,  INFO),
-        (C::Disabled,      &["service_disabled"],                              A::Operator, NO,  D::Unknown,  NO,  WARN),
-        (C::Tool,          &[],                                                A::Model,    NO,  D::Executed, NO,  INFO),
-        (C::InvalidOutput, &["upstream_non_json", "output_validation_failed"], A::Operator, NO,  D::Executed, NO,  WARN),
-        (C::Protocol,      &[],                                                A::Host,     NO,  D::Unknown,  NO,  INFO),
-        (C::Crash,         &["upstream_unknown"],                              A::Operator, NO,  D::Unknown,  NO,  ERROR),
-        (C::Cancelled,     &[],                                                A::Nobody,   NO,  D::Unknown,  NO,  INFO),
-        (C::Fatal,         &[],                                                A::Process,  NO,  D::Unknown,  NO,  ERROR),
+        (C::Connection,    &[],                                                A::Stack,    YES, YES, D::Unknown,  YES, WARN),
+        (C::Timeout,       &[],                                                A::Stack,    YES, YES, D::Unknown,  YES, WARN),
+        (C::SessionLost,   &[],                                                A::Stack,    YES, NO,  D::Unknown,  YES, WARN),
+        (C::RateLimited,   &["rate_limited"],                                  A::Time,     NO,  NO,  D::Unknown,  YES, WARN),
+        (C::AtCapacity,    &["at_capacity"],                                   A::Time,     NO,  YES, D::Unknown,  YES, WARN),
+        (C::Unavailable,   &["service_unavailable"],                           A::Time,     NO,  YES, D::Unknown,  YES, WARN),
+        (C::Upstream,      &["upstream_error"],                                A::Time,     NO,  YES, D::Executed, YES, WARN),
+        (C::InvalidInput,  &["bad_request", "upstream_client_error"],          A::Model,    NO,  NO,  D::Unknown,  NO,  INFO),
+        (C::Blocked,       &["ssrf_blocked"],                                  A::Model,    NO,  NO,  D::Unknown,  NO,  INFO),
+        (C::NotFound,      &["not_found"],                                     A::Model,    NO,  NO,  D::Unknown,  NO,  INFO),
+        (C::Unauthorized,  &["auth_failed"],                                   A::Operator, NO,  NO,  D::Unknown,  NO,  WARN),
+        (C::Forbidden,     &["forbidden"],                                     A::Model,    NO,  NO,  D::Unknown,  NO,  INFO),
+        (C::Disabled,      &["service_disabled"],                              A::Operator, NO,  NO,  D::Unknown,  NO,  WARN),
+        (C::Tool,          &[],                                                A::Model,    NO,  NO,  D::Executed, NO,  INFO),
+        (C::InvalidOutput, &["upstream_non_json", "output_validation_failed"], A::Operator, NO,  YES, D::Executed, NO,  WARN),
+        (C::Protocol,      &[],                                                A::Host,     NO,  NO,  D::Unknown,  NO,  INFO),
+        (C::Crash,         &["upstream_unknown"],                              A::Operator, NO,  YES, D::Unknown,  NO,  ERROR),
+        (C::Cancelled,     &[],                                                A::Nobody,   NO,  NO,  D::Unknown,  NO,  INFO),
+        (C::Fatal,         &[],                                                A::Process,  NO,  YES, D::Unknown,  NO,  ERROR),
     ]
 };
 
@@ -77,12 +79,15 @@ fn class_of(error: impl Into<BoxError>) -> Class {
 #[test]
 fn every_class_is_what_its_row_says() {
     assert!(Class::all().eq(TABLE.iter().map(|row| row.0)));
-    for (class, codes, audience, reconnects, delivery, heals, level) in TABLE {
+    for (class, codes, audience, reconnects, against_server, delivery, heals, level) in TABLE {
         for code in codes {
             assert_eq!(Class::from_code(code), Some(class), "{code}");
         }
         assert_eq!(class.audience(), audience, "{class}");
         assert_eq!(class.needs_new_connection(), reconnects, "{class}");
+        assert_eq!(class.speaks_against_server(), against_server, "{class}");
+        let failure = Failure::new(class, "x");
+        assert_eq!(failure.speaks_against_server(), against_server, "{class}");
         assert_eq!(class.delivery(), delivery, "{class}");
         assert_eq!(Failure::new(class, "x").delivery(), delivery, "{class}");
         assert_eq!(class.heals(), heals, "{class}");

@@ -1,8 +1,10 @@
 //! The whole stack, in the preset's order.
 
 mod always_ready;
+mod breaker;
 mod builder;
 mod connect;
+mod limits;
 
 use crate::support::{Answer, Call, Lines, Script, Strict};
 use mcp_resilience::backoff::{Backoff, Jitter};

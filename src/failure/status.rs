@@ -1,7 +1,7 @@
-use crate::failure::Class;
+use super::Class;
 
 /// What an HTTP status says of a call, where no code says it better.
-pub(super) fn class(status: u16) -> Option<Class> {
+pub(crate) fn class_of_status(status: u16) -> Option<Class> {
     Some(match status {
         401 => Class::Unauthorized,
         403 => Class::Forbidden,

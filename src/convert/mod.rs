@@ -1,0 +1,111 @@
+//! From others' errors, and from an HTTP API's answer, to a [`Failure`](crate::Failure).
+//!
+//! | A tool has | It writes | Needs |
+//! |---|---|---|
+//! | an [`io::Error`](std::io::Error), a boxed error, a timeout of tower or tokio | `?` | |
+//! | any other error | [`.or_failure()?`](OrFailure::or_failure) | |
+//! | an error of its own | `?`, with [`IntoFailure`] | |
+//! | a status and headers of the `http` crate | `Failure::from_status` | feature `http` |
+//! | an `http::Response` or a `reqwest::Response` | `.failure_for_status()?` of `ResponseExt` | feature `http` or `reqwest` |
+//! | a `reqwest::Error` | `?` | feature `reqwest` |
+//! | an `anyhow::Error`, an `eyre::Report` | `?` | feature `anyhow`, `eyre` |
+//! | the same without the feature | `.map_err(...)?`, [as below](#reports-without-a-feature) | |
+//!
+//! # Whether the tool ran
+//!
+//! All of these say what became of a request that *the tool* made. Whether the tool had an effect before
+//! is not known here: the delivery is `Unknown`, or `Executed` where the class says that the tool ran. So
+//! a tool without hints is not called again. If your tool does nothing before this request, and this
+//! request was turned away, say so by [`before_running`](crate::Failure::before_running).
+//!
+#![cfg_attr(
+    feature = "http",
+    doc = r"
+# An HTTP API's answer
+
+```
+use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
+use mcp_resilience::{Class, Failure};
+use std::time::Duration;
+
+# fn main() -> Result<(), Failure> {
+let mut headers = HeaderMap::new();
+assert!(Failure::from_status(StatusCode::OK, &headers).is_none());
+
+headers.insert(RETRY_AFTER, 30.into());
+let failure = Failure::from_status(StatusCode::TOO_MANY_REQUESTS, &headers).unwrap();
+assert_eq!(failure.class(), Class::RateLimited);
+assert_eq!(failure.retry_after(), Some(Duration::from_secs(30)));
+# Ok(())
+# }
+```
+
+| Status | Class |
+|---|---|
+| 1xx, 2xx, 3xx | none: it is no failure |
+| 401 | [`Unauthorized`](crate::failure::Class::Unauthorized) |
+| 403 | [`Forbidden`](crate::failure::Class::Forbidden) |
+| 404, 410 | [`NotFound`](crate::failure::Class::NotFound) |
+| 408 | [`Timeout`](crate::failure::Class::Timeout) |
+| 429 | [`RateLimited`](crate::failure::Class::RateLimited) |
+| any other 4xx | [`InvalidInput`](crate::failure::Class::InvalidInput) |
+| 503 | [`Unavailable`](crate::failure::Class::Unavailable) |
+| any other of 500 and more | [`Upstream`](crate::failure::Class::Upstream) |
+
+`Retry-After` is kept at any of them, in every form that [`retry_after`](crate::classify::retry_after)
+reads.
+"
+)]
+#![cfg_attr(
+    feature = "reqwest",
+    doc = r#"
+# With reqwest
+
+```no_run
+use mcp_resilience::{Failure, convert::ResponseExt};
+
+async fn weather(city: &str) -> Result<String, Failure> {
+    let url = format!("https://weather.example/{city}");
+    // No connection, too late; then 429, 503, 404, …; then a body that breaks off.
+    let response = reqwest::get(url).await?.failure_for_status()?;
+    Ok(response.text().await?)
+}
+```
+
+`failure_for_status` stands in place of reqwest's `error_for_status`, which loses `Retry-After`. The
+URL of an error is taken out, for it may hold a token.
+"#
+)]
+//! # Reports without a feature
+//!
+//! An `anyhow::Error` or an `eyre::Report` becomes a boxed error of a type that nobody else knows. So
+//! [`or_failure`](OrFailure::or_failure) sees its sources, and not the error it was made of. The features
+//! see both. Without them, take a `Failure` out first:
+//!
+//! ```
+//! # use mcp_resilience::{Failure, Class};
+//! fn price() -> anyhow::Result<u32> {
+//!     Err(Failure::not_found("no such book").into())
+//! }
+//!
+//! fn tool() -> Result<u32, Failure> {
+//!     price().map_err(|error| error.downcast().unwrap_or_else(Failure::crash))
+//! }
+//!
+//! assert_eq!(tool().unwrap_err().class(), Class::NotFound);
+//! ```
+
+mod or_failure;
+#[cfg(any(feature = "anyhow", feature = "eyre"))]
+mod report;
+#[cfg(feature = "reqwest")]
+mod request;
+#[cfg(feature = "http")]
+mod response;
+#[cfg(feature = "http")]
+mod status;
+
+pub use self::or_failure::OrFailure;
+#[cfg(feature = "http")]
+pub use self::response::ResponseExt;
+pub use crate::failure::IntoFailure;

@@ -1,0 +1,47 @@
+//! What the HTTP client of a tool says of a request to the service behind the tool.
+
+use super::{BoxError, Class, Failure, class_of_status};
+use std::{error::Error, io};
+
+/// What it means for the tool's call; nothing for a request that could not be built, which is a crash.
+pub(super) fn of_request(error: &reqwest::Error) -> Option<Failure> {
+    if let Some(status) = error.status() {
+        let class = class_of_status(status.as_u16()).unwrap_or(Class::Upstream);
+        let message = format!("the service behind the tool answered {status}");
+        return Some(Failure::new(class, message).with_status(status.as_u16()));
+    }
+    if error.is_builder() {
+        return None;
+    }
+    Some(if error.is_connect() {
+        Failure::connection("the service behind the tool cannot be reached")
+    } else if error.is_timeout() {
+        Failure::timeout("the service behind the tool did not answer in time")
+    } else if error.is_redirect() {
+        Failure::upstream("the service behind the tool redirects without end")
+    } else if is_unreadable(error) {
+        Failure::invalid_output("the answer of the service behind the tool cannot be read")
+    } else {
+        Failure::connection("the connection to the service behind the tool was lost")
+    })
+}
+
+/// Whether a body came whole and is not what it says. reqwest calls one that breaks off by the same name.
+fn is_unreadable(error: &reqwest::Error) -> bool {
+    use io::ErrorKind as E;
+    let mut causes = std::iter::successors(error.source(), |&cause| cause.source());
+    let is_of_reading = |cause: &(dyn Error + 'static)| {
+        let io = cause.downcast_ref::<io::Error>();
+        let is_invalid = |io: &io::Error| matches!(io.kind(), E::InvalidData | E::InvalidInput);
+        cause.is::<serde_json::Error>() || io.is_some_and(is_invalid)
+    };
+    error.is_decode() && causes.any(is_of_reading)
+}
+
+/// The URL may hold a token.
+pub(super) fn without_url(error: BoxError) -> BoxError {
+    match error.downcast::<reqwest::Error>() {
+        Ok(error) => error.without_url().into(),
+        Err(error) => error,
+    }
+}
