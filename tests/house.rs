@@ -156,6 +156,9 @@ const PLAIN: &[&str] = &[
     "execute_tool",
 ];
 
+/// Names of fields alone that hold words of ours.
+const WORDS: &[&str] = &["list", "why"];
+
 #[test]
 fn no_event_and_no_span_has_text_that_has_not_passed_the_way_out() {
     let mut seen = 0;
@@ -209,7 +212,9 @@ fn is_shown(field: &str) -> bool {
     }
     let Some((_, value)) = field.split_once(" = ") else {
         // `target: …`, a level, or the name of a field alone.
-        return field.starts_with("target: ") || field.starts_with("Level::");
+        return field.starts_with("target: ")
+            || field.starts_with("Level::")
+            || WORDS.contains(&field);
     };
     match value.strip_prefix('%') {
         Some(formatted) => SHOWN.iter().any(|shown| {
