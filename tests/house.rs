@@ -56,6 +56,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "failure",
             "fatal",
             "ledger",
+            "observe",
             "preset",
             "reconnect",
             "timeout",

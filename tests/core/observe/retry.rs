@@ -16,6 +16,8 @@ use std::{
 };
 use tower::{BoxError, Layer, Service, ServiceExt};
 
+type Fails = Box<dyn Fn() -> Failure>;
+
 fn away() -> Failure {
     Failure::unavailable(None)
 }
@@ -47,7 +49,6 @@ async fn each_reason_to_give_up_is_told() {
     let asks = |seconds| move || Failure::rate_limited(Some(seconds * SECOND)).before_running();
     let (tool, read) = (Call::tool("t"), Call::read_only("t"));
     let patient = || exact().max_retry_after(60 * SECOND);
-    type Fails = Box<dyn Fn() -> Failure>;
     #[rustfmt::skip]
     let cases: [(Stopped, RetryBuilder, &Call, Fails, &[&str]); 8] = [
         (Stopped::Attempts, exact().max_attempts(1), &read, Box::new(away), &[]),
