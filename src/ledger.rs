@@ -63,8 +63,10 @@ impl Retried {
 }
 
 /// Names one call across the log line, the text for the model and the events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CallId(u64);
+///
+/// It is shown as 16 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CallId(u64);
 
 impl CallId {
     pub(crate) fn random() -> Self {
@@ -113,9 +115,14 @@ pub(crate) fn note(write: impl FnOnce(&mut Ledger)) -> bool {
 
 /// The id of the call that is being polled, or a new one where nobody keeps a ledger.
 pub(crate) fn call_id() -> CallId {
+    known_id().unwrap_or_else(CallId::random)
+}
+
+/// The id of the call that is being polled, where somebody keeps a ledger.
+pub(crate) fn known_id() -> Option<CallId> {
     let mut id = None;
     note(|ledger| id = Some(ledger.id));
-    id.unwrap_or_else(CallId::random)
+    id
 }
 
 thread_local! {

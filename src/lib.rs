@@ -43,6 +43,7 @@
 //! | [`is_error`] | what a model and a host read |
 //! | [`fatal`] | what ends the process |
 //! | [`call_log`] | what an operator reads |
+//! | [`observe`] | what watches the decisions of the layers |
 //! | [`preset`] | all of it, in order |
 //! | `rmcp` | the adapter for servers on rmcp (feature `rmcp`, on by default), and its clients (feature `rmcp-client`) |
 //!
@@ -74,6 +75,7 @@ pub mod failure;
 pub mod fatal;
 pub mod is_error;
 mod ledger;
+pub mod observe;
 pub mod policy;
 pub mod preset;
 pub mod reconnect;

@@ -17,16 +17,20 @@ const DOORS: &[(&str, &[&str])] = &[
     ("call", &["failure"]),
     ("ledger", &["failure"]),
     ("backoff", &[]),
+    ("observe", &["call", "failure", "ledger"]),
     ("policy", &["backoff", "call"]),
     ("always_ready", &["failure"]),
-    ("timeout", &["call", "failure", "policy"]),
+    ("timeout", &["call", "failure", "observe", "policy"]),
     ("classify", &["call", "failure", "ledger"]),
     ("convert", &["classify", "failure"]),
-    ("retry", &["backoff", "call", "failure", "ledger", "policy"]),
-    ("reconnect", &["backoff", "failure"]),
+    (
+        "retry",
+        &["backoff", "call", "failure", "ledger", "observe", "policy"],
+    ),
+    ("reconnect", &["backoff", "failure", "observe"]),
     // An envelope is read by one reader.
     ("is_error", &["call", "classify", "failure", "ledger"]),
-    ("fatal", &["failure"]),
+    ("fatal", &["failure", "observe"]),
     ("call_log", &["call", "failure", "ledger"]),
     (
         "preset",
@@ -38,6 +42,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "failure",
             "fatal",
             "is_error",
+            "observe",
             "policy",
             "reconnect",
             "retry",
@@ -54,6 +59,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "failure",
             "fatal",
             "ledger",
+            "observe",
             "preset",
             "reconnect",
             "timeout",
@@ -154,6 +160,9 @@ const PLAIN: &[&str] = &[
     "execute_tool",
 ];
 
+/// Names of fields alone that hold words of ours.
+const WORDS: &[&str] = &["list", "why"];
+
 #[test]
 fn no_event_and_no_span_has_text_that_has_not_passed_the_way_out() {
     let mut seen = 0;
@@ -209,6 +218,7 @@ fn is_shown(field: &str) -> bool {
         // `target: …`, a level, or the name of a field alone.
         return field.starts_with("target: ")
             || field.starts_with("Level::")
+            || WORDS.contains(&field)
             || PLAIN.contains(&field);
     };
     if let Some(formatted) = value.strip_prefix('%') {

@@ -1,5 +1,13 @@
 use super::Failure;
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 /// A limit of time that a call may run into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +45,8 @@ pub struct LimitReached {
     limit: Limit,
     value: Duration,
     before: Option<Arc<dyn Error + Send + Sync>>,
+    // Whether an observer was told of it.
+    is_told: Arc<AtomicBool>,
 }
 
 impl LimitReached {
@@ -45,6 +55,7 @@ impl LimitReached {
             limit,
             value,
             before: None,
+            is_told: Arc::default(),
         }
     }
 
@@ -52,6 +63,11 @@ impl LimitReached {
     pub(crate) fn after(mut self, before: Option<Failure>) -> Self {
         self.before = before.map(|before| Arc::new(before) as _);
         self
+    }
+
+    /// Whether no observer was told of it yet; from now on, one is.
+    pub(crate) fn tell(&self) -> bool {
+        !self.is_told.swap(true, Relaxed)
     }
 
     /// Which limit.

@@ -18,6 +18,8 @@ pub enum Stopped {
     Budget,
     /// The service below was not ready for another attempt.
     NotReady,
+    /// The user's [`override_verdict`](crate::retry::RetryBuilder::override_verdict) said so.
+    Overridden,
 }
 
 impl Stopped {
@@ -32,6 +34,7 @@ impl Stopped {
             Self::HintTooLong => "hint_too_long",
             Self::Budget => "budget",
             Self::NotReady => "not_ready",
+            Self::Overridden => "overridden",
         }
     }
 }

@@ -1,5 +1,8 @@
-use crate::failure::{Class, Failure, Fatal};
-use std::sync::{Arc, OnceLock};
+use crate::{
+    failure::{Class, Failure, Fatal},
+    observe::{Event, Observers},
+};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::Notify;
 
 /// Open until the first fatal failure, then shut for good.
@@ -7,6 +10,8 @@ use tokio::sync::Notify;
 pub(super) struct Latch {
     cause: OnceLock<Failure>,
     shut: Notify,
+    // Of each stack that shuts with it.
+    observers: Mutex<Vec<Observers>>,
 }
 
 impl Latch {
@@ -19,9 +24,26 @@ impl Latch {
     pub(super) fn shut(&self, cause: &Failure) {
         let mut cause = cause.again();
         cause.confine();
-        if self.cause.set(cause).is_ok() {
-            self.shut.notify_waiters();
+        if self.cause.set(cause).is_err() {
+            return;
         }
+        self.shut.notify_waiters();
+        if let Some(failure) = self.cause.get() {
+            for observers in self.observers() {
+                observers.tell(&Event::Shut { failure });
+            }
+        }
+    }
+
+    pub(super) fn add_observer(&self, observers: Observers) {
+        let all = self.observers.lock();
+        all.unwrap_or_else(PoisonError::into_inner).push(observers);
+    }
+
+    /// A copy, so that they are told outside of the lock.
+    fn observers(&self) -> Vec<Observers> {
+        let all = self.observers.lock();
+        all.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Shuts it if this failure is the end of the stack, and not of one further in.

@@ -1,4 +1,5 @@
 use super::{FatalHandle, FatalStop, latch::Latch};
+use crate::observe::{Observer, Observers};
 use std::sync::Arc;
 use tower::Layer;
 
@@ -24,6 +25,21 @@ impl FatalLayer {
     #[must_use]
     pub fn answering(mut self) -> Self {
         self.answers = true;
+        self
+    }
+
+    /// What [watches](crate::observe) for the end, beside those that were given before: the stacks that
+    /// share this layer may have one each.
+    #[must_use]
+    pub fn observer(self, observer: impl Observer + 'static) -> Self {
+        self.observed_by(&Observers::new(observer))
+    }
+
+    /// The same, if there is one of the user's.
+    pub(crate) fn observed_by(self, observers: &Observers) -> Self {
+        if observers.is_own() {
+            self.latch.add_observer(observers.clone());
+        }
         self
     }
 

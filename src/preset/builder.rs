@@ -5,6 +5,7 @@ use crate::{
     classify::ClassifyLayer,
     fatal::FatalLayer,
     is_error::IsErrorLayer,
+    observe::{Observer, Observers},
     policy::{InvalidPolicy, Policies},
     retry::RetryLayer,
     timeout::TimeoutLayer,
@@ -32,6 +33,7 @@ pub struct ResilienceBuilder<L = Identity> {
     ceiling: Option<Duration>,
     patience: Option<Duration>,
     policies: Option<Policies>,
+    observers: Observers,
 }
 
 impl<L> ResilienceBuilder<L> {
@@ -93,6 +95,27 @@ impl<L> ResilienceBuilder<L> {
         self
     }
 
+    /// What [watches](crate::observe) the decisions of all layers, instead of
+    /// [`TracingEvents`](crate::observe::TracingEvents): repeats, limits, connections, the end. A layer with an
+    /// observer of its own keeps that; a [`fatal`](Self::fatal) layer tells both.
+    ///
+    /// ```
+    /// use mcp_resilience::{
+    ///     ResilienceLayer,
+    ///     observe::{Event, Observer, TracingEvents},
+    /// };
+    ///
+    /// let resilience = ResilienceLayer::builder()
+    ///     .observer(TracingEvents.and(|event: &Event<'_>| eprintln!("{}", event.kind())))
+    ///     .build()?;
+    /// # let _ = resilience;
+    /// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+    /// ```
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observers = Observers::new(observer);
+        self
+    }
+
     /// A layer of others right inside of `Classify`: a concurrency limit, a circuit breaker, a rate
     /// limit. Given again, the first is the outermost.
     ///
@@ -123,6 +146,7 @@ impl<L> ResilienceBuilder<L> {
             ceiling: self.ceiling,
             patience: self.patience,
             policies: self.policies,
+            observers: self.observers,
         }
     }
 
@@ -137,8 +161,11 @@ impl<L> ResilienceBuilder<L> {
         settings.attempt_timeout = self.attempt_timeout;
         settings.ceiling = self.ceiling.or(said.ceiling);
         let policies = self.policies.as_ref().unwrap_or(own);
-        let retry = self.retry.within(&settings, policies)?;
-        let timeout = |limit| TimeoutLayer::with_policies(&settings, Some(limit), policies);
+        let retry = self.retry.within(&settings, policies, &self.observers)?;
+        let timeout = |limit| {
+            // The retry layer tells of each limit, and knows the attempt.
+            TimeoutLayer::with_policies(&settings, Some(limit), policies, Observers::default())
+        };
         let mut ready = AlwaysReadyLayer::new();
         if let Some(patience) = self.patience.or(retry.retry_window()) {
             ready = ready.patience(patience);
@@ -150,7 +177,8 @@ impl<L> ResilienceBuilder<L> {
                 .log
                 .unwrap_or_else(|| CallLogLayer::new(JsonLines::stderr())),
             is_error: self.is_error,
-            fatal: self.fatal,
+            fatal: self.fatal.observed_by(&self.observers),
+            observers: self.observers,
             retry,
             ready,
             classify: self.classify,

@@ -6,6 +6,7 @@ use crate::{
     failure::BoxError,
     fatal::{FatalHandle, FatalLayer},
     is_error::IsErrorLayer,
+    observe::Observers,
     policy::Policies,
     reconnect::{Probe, Reconnect, ReconnectHandle, ReconnectLayer},
     retry::RetryLayer,
@@ -30,6 +31,7 @@ pub struct ResilienceLayer<L = Identity> {
     pub(super) inside: L,
     pub(super) timeout: TimeoutLayer,
     pub(super) connection_timeout: TimeoutLayer,
+    pub(super) observers: Observers,
 }
 
 /// What [`ResilienceLayer::connect`] wraps in all layers, unless it has others inside.
@@ -106,6 +108,7 @@ impl<L> ResilienceLayer<L> {
         );
         let connection = reconnect.connect(
             self.retry.retry_window(),
+            &self.observers,
             connector,
             move |made| classify.layer(timeout.layer(made)),
             move |error| rules.name(error),

@@ -33,6 +33,7 @@
 //! | [deadline](crate::retry) of the whole call | none | [`deadline`](crate::retry::RetryBuilder::deadline) |
 //! | longest wait for the service to be ready | the retry window | [`patience`](ResilienceBuilder::patience) |
 //! | [policies](crate::policy) for single tools | none | [`policies`](ResilienceBuilder::policies) |
+//! | [observer](crate::observe) of the decisions | `TracingEvents` | [`observer`](ResilienceBuilder::observer) |
 //!
 //! So a slow tool works, and a hang still ends. An attempt that runs is bounded by its own limit alone.
 //! A call that ran into that limit is not made again when the retry window leaves less than the limit:

@@ -1,5 +1,8 @@
 use super::{NoProbe, ReconnectLayer, settings::Settings};
-use crate::backoff::{Backoff, Jitter};
+use crate::{
+    backoff::{Backoff, Jitter},
+    observe::{Observer, Observers},
+};
 use std::time::Duration;
 
 /// Settings of a [`ReconnectLayer`] that are not the [defaults](super#defaults).
@@ -117,6 +120,13 @@ impl<T, P> ReconnectBuilder<T, P> {
     /// client. Default: the first dial that fails is [`Fatal`](crate::Class::Fatal).
     pub fn retry_first_dial(mut self) -> Self {
         self.settings.first_dial_is_fatal = false;
+        self
+    }
+
+    /// What [watches](crate::observe) the layer's decisions, instead of
+    /// [`TracingEvents`](crate::observe::TracingEvents).
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.settings.observers = Observers::new(observer);
         self
     }
 

@@ -7,7 +7,7 @@ use super::{
     shared::Shared,
     status::ConnectionState,
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, observe::Event};
 use std::sync::Arc;
 use tokio::time::{self, Instant};
 
@@ -53,6 +53,7 @@ impl<C: Clone + Send + 'static> Dialing<C> {
             match turn(Instant::now()) {
                 Turn::Dial => {
                     self.shared.change(|_| ());
+                    self.tell(&Event::Dialing { dial: self.id });
                     return true;
                 }
                 Turn::Stop => {
@@ -85,11 +86,10 @@ impl<C: Clone + Send + 'static> Dialing<C> {
 
     fn ended(&self, result: Result<Made<C>, Failure>) -> Option<DialId> {
         if let Err(failure) = &result {
-            tracing::warn!(
-                class = failure.class().as_str(),
-                error = %failure.chain(),
-                "cannot connect to the tool server"
-            );
+            self.tell(&Event::DialFailed {
+                dial: self.id,
+                failure,
+            });
         }
         let wait = self.shared.draw();
         let result = result.map(|made| {
@@ -101,7 +101,17 @@ impl<C: Clone + Send + 'static> Dialing<C> {
             .shared
             .change(|machine| machine.dial_ended(self.id, result, wait, now));
         drop(ended.unwanted);
+        if let Some(generation) = ended.connected {
+            self.tell(&Event::Connected {
+                dial: self.id,
+                generation,
+            });
+        }
         ended.next
+    }
+
+    fn tell(&self, event: &Event<'_>) {
+        self.shared.settings.observers.tell(event);
     }
 }
 

@@ -1,5 +1,8 @@
 use super::{NoProbe, Probe, Reconnect, ReconnectBuilder, dial::Dial, settings::Settings};
-use crate::failure::{BoxError, Failure};
+use crate::{
+    failure::{BoxError, Failure},
+    observe::Observers,
+};
 use std::time::Duration;
 use tower::{Layer, Service};
 
@@ -54,10 +57,12 @@ impl<T, P> ReconnectLayer<T, P> {
     }
 
     /// Wraps a connector, and each connection that it makes, and names each error that it makes
-    /// instead. No call waits for a connection for longer than half of a deadline.
+    /// instead. No call waits for a connection for longer than half of a deadline. The observers are
+    /// told unless the layer has one of its own.
     pub(crate) fn connect<M, C>(
         &self,
         deadline: Option<Duration>,
+        observers: &Observers,
         connector: M,
         wrap: impl Fn(M::Response) -> C + Send + Sync + 'static,
         name: impl Fn(BoxError) -> Failure + Send + Sync + 'static,
@@ -81,6 +86,7 @@ impl<T, P> ReconnectLayer<T, P> {
         if let Some(deadline) = deadline {
             settings.patience = settings.patience.min(deadline / 2);
         }
+        settings.observers = settings.observers.or(observers);
         Reconnect::with(dial, settings)
     }
 }
@@ -97,6 +103,13 @@ where
     type Service = Reconnect<M::Response>;
 
     fn layer(&self, connector: M) -> Self::Service {
-        self.connect(None, connector, |connection| connection, Failure::from)
+        let observers = Observers::default();
+        self.connect(
+            None,
+            &observers,
+            connector,
+            |connection| connection,
+            Failure::from,
+        )
     }
 }

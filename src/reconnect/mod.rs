@@ -79,6 +79,7 @@
 //! | probe | none | [`probe`](ReconnectBuilder::probe) |
 //! | longest probe | 5 s | [`probe_timeout`](ReconnectBuilder::probe_timeout) |
 //! | calls given up in a row | 3 | [`give_up_limit`](ReconnectBuilder::give_up_limit) |
+//! | [observer](crate::observe) | `TracingEvents` | [`observer`](ReconnectBuilder::observer) |
 //!
 //! # When to use it
 //!

@@ -6,7 +6,7 @@ use super::{
     probe::Prober,
     shared::Shared,
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, observe::Event};
 use std::sync::Arc;
 use tokio::time;
 
@@ -28,7 +28,8 @@ pub(super) fn spawn<C: Clone + Send + 'static>(
     let Some(probe) = made.probe else {
         return;
     };
-    tracing::debug!(generation, "no answer in time, the connection is probed");
+    let observers = &shared.settings.observers;
+    observers.tell(&Event::ProbeStarted { generation });
     made.runtime.spawn(probing.run(probe));
 }
 
@@ -49,12 +50,10 @@ impl<C: Clone + Send + 'static> Probing<C> {
             outcome = self.ask(probe) => outcome,
         };
         if let Err(failure) = &outcome {
-            tracing::debug!(
-                generation = self.generation,
-                class = failure.class().as_str(),
-                error = %failure.chain(),
-                "the probe failed"
-            );
+            self.shared.settings.observers.tell(&Event::ProbeFailed {
+                generation: self.generation,
+                failure,
+            });
         }
         self.shared
             .probed(self.generation, self.id, outcome.as_ref().copied());

@@ -1,4 +1,7 @@
-use crate::backoff::{Backoff, Jitter};
+use crate::{
+    backoff::{Backoff, Jitter},
+    observe::Observers,
+};
 use std::time::Duration;
 
 /// The settings of a layer.
@@ -14,6 +17,7 @@ pub(super) struct Settings {
     pub(super) probe_timeout: Duration,
     pub(super) give_up_limit: Option<u32>,
     pub(super) first_dial_is_fatal: bool,
+    pub(super) observers: Observers,
 }
 
 /// The longest that a dial takes, unless something else is said.
@@ -37,6 +41,7 @@ impl Default for Settings {
             probe_timeout: Duration::from_secs(5),
             give_up_limit: Some(3),
             first_dial_is_fatal: true,
+            observers: Observers::default(),
         }
     }
 }

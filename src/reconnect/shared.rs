@@ -6,7 +6,10 @@ use super::{
     settings::Settings,
     status::{ConnectionState, StateChanges},
 };
-use crate::failure::{Class, Failure};
+use crate::{
+    failure::{Class, Failure},
+    observe::Event,
+};
 use std::{
     fmt,
     sync::{
@@ -188,12 +191,10 @@ impl<C: Clone + Send + 'static> Shared<C> {
         let lost = self.tell(|machine| machine.lost(generation, failure, wait, now));
         if lost.retired.is_some() {
             self.change(|_| ());
-            tracing::warn!(
+            self.settings.observers.tell(&Event::ConnectionLost {
                 generation,
-                class = failure.class().as_str(),
-                error = %failure.chain(),
-                "connection lost, the next call gets a new one"
-            );
+                failure,
+            });
         }
         // The connection itself goes here, outside the lock: closing it may take what it takes.
         drop(lost.retired);

@@ -2,9 +2,13 @@ use super::{
     RetryLayer,
     budget::SharedBudget,
     settings::{RepeatOk, Settings},
+    verdict::{Override, Overrides, Verdict},
 };
 use crate::{
     backoff::{Backoff, Jitter, Waits},
+    call::ToolCall,
+    failure::Failure,
+    observe::{Observer, Observers},
     policy::{Budget, InvalidPolicy, Limits, Policies, Policy, Problem},
 };
 use std::{sync::Arc, time::Duration};
@@ -24,6 +28,8 @@ pub struct RetryBuilder {
     shared_budget: Option<SharedBudget>,
     trusts_server: bool,
     repeat_ok: RepeatOk,
+    overrides: Overrides,
+    pub(super) observers: Observers,
 }
 
 impl RetryBuilder {
@@ -36,6 +42,8 @@ impl RetryBuilder {
             shared_budget: None,
             trusts_server: true,
             repeat_ok: RepeatOk::default(),
+            overrides: Overrides::default(),
+            observers: Observers::default(),
         }
     }
 
@@ -165,6 +173,53 @@ impl RetryBuilder {
         self
     }
 
+    /// The last word on whether a failed call is repeated: a function that sees the call, the failure and
+    /// the verdict of the [gate](super#the-gate), and may override it. It is asked after each failed
+    /// attempt but the last.
+    ///
+    /// | The function says | What happens |
+    /// |---|---|
+    /// | [`Override::Keep`] | the verdict stays |
+    /// | [`Override::Stop`] | the call is not repeated: [`Stopped::Overridden`](crate::failure::Stopped::Overridden) |
+    /// | [`Override::RepeatTool`] | the call is repeated, if it is one of the tool of this name and the verdict is [`Verdict::MayHaveRun`] |
+    ///
+    /// So a repeat can be forced only where waiting may help, and only for a tool that you name. A failure
+    /// is [`Verdict::Final`] if its class is one that waiting never helps, such as `Fatal`, `Cancelled` or
+    /// `Protocol`, if it says `retryable: false`, or if it was given up before. The server's hint, the
+    /// attempts, the window, the deadline and the budget hold for a forced repeat as for any other.
+    ///
+    /// A panic in the function passes to the caller.
+    ///
+    /// ```
+    /// use mcp_resilience::{Class, retry::{Override, RetryLayer, Verdict}};
+    ///
+    /// let retry = RetryLayer::builder()
+    ///     .override_verdict(|call, failure, verdict| match verdict {
+    ///         // Its rate limit is for the whole day.
+    ///         Verdict::Repeat if failure.code().is_some_and(|code| code == "daily_quota") => Override::Stop,
+    ///         // It answers an error before it reserves anything.
+    ///         Verdict::MayHaveRun if failure.class() == Class::Upstream => Override::RepeatTool("reserve"),
+    ///         _ => Override::Keep,
+    ///     })
+    ///     .build()?;
+    /// # let _ = retry;
+    /// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+    /// ```
+    pub fn override_verdict(
+        mut self,
+        last_word: impl Fn(&dyn ToolCall, &Failure, Verdict) -> Override + Send + Sync + 'static,
+    ) -> Self {
+        self.overrides = Overrides::new(last_word);
+        self
+    }
+
+    /// What [watches](crate::observe) the layer's decisions, instead of
+    /// [`TracingEvents`](crate::observe::TracingEvents).
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observers = Observers::new(observer);
+        self
+    }
+
     /// Other settings for some tools. The limits and ceilings of attempts are for
     /// [`timeout`](crate::timeout): give it the same, or give them to the
     /// [preset](crate::preset::ResilienceBuilder::policies).
@@ -219,6 +274,8 @@ impl RetryBuilder {
             trusts_server: self.trusts_server,
             may_run_twice: policy.repeat_ok,
             repeat_ok: self.repeat_ok.clone(),
+            overrides: self.overrides.clone(),
+            observers: self.observers.clone(),
         })
     }
 }

@@ -1,20 +1,14 @@
 //! Whether a failed call is made again, and after which wait. Decides, and does nothing.
 
-use super::settings::{Settings, Word};
+use super::{
+    settings::{Settings, Word},
+    verdict::Verdict,
+};
 use crate::{
     backoff::Waits,
     failure::{Delivery, Failure, Repeats, Stopped},
 };
 use std::time::Duration;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Repeat,
-    /// Waiting would not help, or the failure was given up before.
-    Final,
-    /// Waiting would help, but nothing tells that the call may run again.
-    MayHaveRun,
-}
 
 /// The gate: whether a repeat of this call is anybody's harm.
 pub(super) fn verdict(failure: &Failure, word: Word) -> Verdict {

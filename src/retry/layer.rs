@@ -1,5 +1,8 @@
 use super::{Retry, RetryBuilder, settings::Settings};
-use crate::policy::{InvalidPolicy, Limits, Policies, Policy, Table};
+use crate::{
+    observe::Observers,
+    policy::{InvalidPolicy, Limits, Policies, Policy, Table},
+};
 use std::{sync::Arc, time::Duration};
 use tower::Layer;
 
@@ -58,11 +61,13 @@ impl RetryLayer {
         &self,
         stack: &Policy,
         policies: &Policies,
+        observers: &Observers,
     ) -> Result<Self, InvalidPolicy> {
         let mut builder = (*self.builder).clone();
         builder.policy.attempt_timeout = stack.attempt_timeout;
         builder.policy.ceiling = stack.ceiling;
         builder.policies = policies.clone();
+        builder.observers = builder.observers.or(observers);
         builder.build()
     }
 }

@@ -15,6 +15,9 @@
 //! | may have run, but says `retryable: true` in a structured envelope of the call, or has a code that is documented as one to repeat | yes |
 //! | may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
 //!
+//! [`override_verdict`] has the last word: it may stop any repeat, and may repeat a call of a tool that it
+//! names where waiting may help.
+//!
 //! That a request can be cloned says nothing of that: it only makes a repeat possible.
 //!
 //! A [`Tool`](crate::Class::Tool) failure is of those that waiting does not help, unless it says
@@ -75,6 +78,8 @@
 //! | longest hint that is waited for | 5 min, or the retry window if that is shorter | [`max_retry_after`] |
 //! | budget: how many repeats, over all clones | 20 % of the calls that succeed, plus 1 per second, 10 at once | [`budget`] |
 //! | other settings for single tools | none | [`policies`] |
+//! | the last word on a repeat | none | [`override_verdict`] |
+//! | [observer](crate::observe) | `TracingEvents` | [`observer`] |
 //!
 //! # When to use it
 //!
@@ -152,6 +157,8 @@
 //! [`max_retry_after`]: RetryBuilder::max_retry_after
 //! [`budget`]: RetryBuilder::budget
 //! [`repeat_ok`]: RetryBuilder::repeat_ok
+//! [`override_verdict`]: RetryBuilder::override_verdict
+//! [`observer`]: RetryBuilder::observer
 
 mod budget;
 mod builder;
@@ -162,5 +169,13 @@ mod progress;
 mod service;
 mod settings;
 mod shares;
+mod verdict;
+mod watch;
 
-pub use self::{builder::RetryBuilder, future::ResponseFuture, layer::RetryLayer, service::Retry};
+pub use self::{
+    builder::RetryBuilder,
+    future::ResponseFuture,
+    layer::RetryLayer,
+    service::Retry,
+    verdict::{Override, Verdict},
+};

@@ -1,15 +1,18 @@
 use super::{
-    decide::{self, Room, Verdict},
+    decide::{self, Room},
     settings::{Settings, Word},
+    watch,
 };
 use crate::{
     backoff::OwnWaits,
     call::{self, Method, ToolCall},
     failure::{Class, Failure, Limit, LimitReached, Stopped},
     ledger::{self, Retried},
+    observe::{Event, Name},
 };
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
+    mem,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -19,15 +22,16 @@ use tower::Service;
 
 /// How far one call has come: its attempts and waits so far, and what a further attempt needs.
 pub(super) struct Progress<S, Req> {
-    settings: Arc<Settings>,
+    pub(super) settings: Arc<Settings>,
     word: Word,
-    // Gone once the last permitted attempt is made: that one moves the call.
-    again: Option<(Req, S)>,
+    // Gone once the last permitted attempt is made: that one moves the call, and its name stays if the
+    // user watches.
+    pub(super) again: Result<(Req, S), Option<Box<Name>>>,
     // Only if there is a deadline, which follows it.
     running: Option<call::Attempt>,
     // When it was first waited for, or failed: a call that answers at once needs no clock.
     begun: Option<Instant>,
-    attempt: u32,
+    pub(super) attempt: u32,
     // One new session is the protocol's business; a server that loses each is another matter.
     lost_its_session: bool,
     // An attempt may have run, whatever became of the later ones.
@@ -50,7 +54,7 @@ impl<S, Req> Progress<S, Req> {
     pub(super) fn new(
         settings: Arc<Settings>,
         word: Word,
-        again: Option<(Req, S)>,
+        again: Result<(Req, S), Option<Box<Name>>>,
         running: Option<call::Attempt>,
     ) -> Self {
         Self {
@@ -95,7 +99,10 @@ impl<S, Req> Progress<S, Req> {
     }
 
     /// The failure of an attempt that ran into the deadline.
-    pub(super) fn at_deadline(&mut self, before: Option<Failure>) -> Failure {
+    pub(super) fn at_deadline(&mut self, before: Option<Failure>) -> Failure
+    where
+        Req: ToolCall,
+    {
         let begun = self.begin();
         let reports = self.running.as_ref().map(call::Attempt::progress);
         let deadline = self.settings.limits.deadline.unwrap_or_default();
@@ -106,7 +113,9 @@ impl<S, Req> Progress<S, Req> {
             LimitReached::new(Limit::Deadline, deadline)
         };
         let reached = reached.after(before);
-        Failure::timeout("no answer within the call's deadline").because(reached)
+        let failure = Failure::timeout("no answer within the call's deadline").because(reached);
+        self.tell_limit(&failure);
+        failure
     }
 
     /// What is left of the retry window and of the deadline.
@@ -142,13 +151,12 @@ impl<S, Req> Progress<S, Req> {
             self.running = Some(running.progress().attempt());
         }
         self.begin();
-        match decide::verdict(failure, self.word) {
-            Verdict::Repeat => {}
-            Verdict::Final => return Err(None),
-            Verdict::MayHaveRun => return Err(Some(Stopped::MayHaveRun)),
-        }
+        self.tell_limit(failure);
+        let verdict = decide::verdict(failure, self.word);
+        let call = self.again.as_ref().ok().map(|(call, _)| call);
+        self.settings.overrides.pass(call, failure, verdict)?;
         let is_session_loss = failure.class() == Class::SessionLost;
-        let Some((call, _)) = &self.again else {
+        let Ok((call, _)) = &self.again else {
             return Err(Some(Stopped::Attempts));
         };
         if is_session_loss && self.lost_its_session {
@@ -178,6 +186,7 @@ impl<S, Req> Progress<S, Req> {
         let is_free = is_session_loss || failure.is_paced();
         let budget = self.settings.budget.as_ref().filter(|_| !is_free);
         if budget.is_some_and(|budget| !budget.withdraw(share)) {
+            self.tell(|call| Event::BudgetRefused { call, failure });
             return Err(Some(Stopped::Budget));
         }
         waiting.past.push(wait);
@@ -193,20 +202,21 @@ impl<S, Req> Progress<S, Req> {
     {
         if let Some(budget) = &self.settings.budget {
             budget.deposit(|| match (&self.again, &self.waiting) {
-                (Some((call, _)), _) => Some(share(call)),
-                (None, waiting) => waiting.as_ref().map(|waiting| waiting.share),
+                (Ok((call, _)), _) => Some(share(call)),
+                (Err(_), waiting) => waiting.as_ref().map(|waiting| waiting.share),
             });
         }
     }
 
-    fn note(&self, failure: &Failure, wait: Duration) {
-        tracing::debug!(
-            attempt = self.attempt,
-            class = failure.class().as_str(),
-            wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-            error = %failure.chain(),
-            "attempt failed and will be repeated"
-        );
+    fn note(&self, failure: &Failure, wait: Duration)
+    where
+        Req: ToolCall,
+    {
+        self.tell(|call| Event::RetryScheduled {
+            call,
+            failure,
+            wait,
+        });
         ledger::note(|ledger| {
             ledger.retries.push(Retried {
                 class: failure.class(),
@@ -218,7 +228,10 @@ impl<S, Req> Progress<S, Req> {
     }
 
     /// Signs a failure that is final.
-    pub(super) fn give_up(&mut self, mut failure: Failure, stopped: Option<Stopped>) -> Failure {
+    pub(super) fn give_up(&mut self, mut failure: Failure, stopped: Option<Stopped>) -> Failure
+    where
+        Req: ToolCall,
+    {
         if let Some(stopped) = stopped {
             failure.set_stopped(stopped);
         }
@@ -233,6 +246,7 @@ impl<S, Req> Progress<S, Req> {
             waits.truncate(usize::try_from(self.attempt - 1).unwrap_or(usize::MAX));
             failure.set_attempts(self.attempt, waits);
         }
+        self.tell_given_up(&failure, failure.stopped());
         failure.spent()
     }
 }
@@ -240,7 +254,7 @@ impl<S, Req> Progress<S, Req> {
 impl<S, Req: ToolCall> Progress<S, Req> {
     /// Looks at the hints again: they may have changed while the call ran.
     pub(super) fn look_again(&mut self) {
-        if let (Word::Hinted, Some((call, _))) = (self.word, &self.again)
+        if let (Word::Hinted, Ok((call, _))) = (self.word, &self.again)
             && !call.hints().may_repeat()
         {
             self.word = Word::Unsaid;
@@ -251,7 +265,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
 impl<S, Req> Progress<S, Req>
 where
     S: Service<Req>,
-    Req: Clone,
+    Req: ToolCall + Clone,
 {
     pub(super) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.kept().1.poll_ready(cx)
@@ -267,12 +281,14 @@ where
             let call = call.clone();
             return service.call(call);
         }
-        let (call, mut service) = self.again.take().expect(KEPT);
+        let again = mem::replace(&mut self.again, Err(None));
+        let (call, mut service) = again.ok().expect(KEPT);
+        self.again = Err(watch::name_kept(&self.settings, &call));
         service.call(call)
     }
 
     fn kept(&mut self) -> &mut (Req, S) {
-        self.again.as_mut().expect(KEPT)
+        self.again.as_mut().ok().expect(KEPT)
     }
 }
 

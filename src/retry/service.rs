@@ -1,4 +1,4 @@
-use super::{ResponseFuture, RetryLayer, progress::Progress, settings::Settings};
+use super::{ResponseFuture, RetryLayer, progress::Progress, settings::Settings, watch};
 use crate::{
     call::{self, ToolCall},
     failure::{BoxError, Failure},
@@ -62,7 +62,11 @@ where
         let running = reports.map(call::Progress::attempt);
         // The instance that was made ready takes the first attempt. The clone is not ready: the
         // future readies it before every further one.
-        let again = (settings.max_attempts > 1).then(|| (call.clone(), self.inner.clone()));
+        let again = if settings.max_attempts > 1 {
+            Ok((call.clone(), self.inner.clone()))
+        } else {
+            Err(watch::name_kept(settings, &call))
+        };
         let progress = Progress::new(Arc::clone(settings), word, again, running);
         ResponseFuture::new(self.inner.call(call), progress)
     }

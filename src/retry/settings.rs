@@ -1,7 +1,8 @@
-use super::budget::SharedBudget;
+use super::{budget::SharedBudget, verdict::Overrides};
 use crate::{
     backoff::{Jitter, Waits},
     call::{Method, ToolCall},
+    observe::Observers,
     policy::Limits,
 };
 use std::{fmt, sync::Arc, time::Duration};
@@ -19,6 +20,8 @@ pub(super) struct Settings {
     // The policy's word, which goes before `repeat_ok`.
     pub(super) may_run_twice: Option<bool>,
     pub(super) repeat_ok: RepeatOk,
+    pub(super) overrides: Overrides,
+    pub(super) observers: Observers,
 }
 
 impl Settings {

@@ -1,5 +1,8 @@
 use super::TimeoutLayer;
-use crate::policy::{InvalidPolicy, Policies, Policy};
+use crate::{
+    observe::{Observer, Observers},
+    policy::{InvalidPolicy, Policies, Policy},
+};
 use std::time::Duration;
 
 /// Settings of a [`TimeoutLayer`] that are not the [defaults](super#defaults).
@@ -8,6 +11,7 @@ use std::time::Duration;
 pub struct TimeoutBuilder {
     settings: Policy,
     policies: Policies,
+    observers: Observers,
 }
 
 impl TimeoutBuilder {
@@ -15,6 +19,7 @@ impl TimeoutBuilder {
         Self {
             settings: Policy::new().attempt_timeout(limit),
             policies: Policies::new(),
+            observers: Observers::default(),
         }
     }
 
@@ -31,12 +36,20 @@ impl TimeoutBuilder {
         self
     }
 
+    /// What [watches](crate::observe) for attempts that run into a limit. In the preset, and under a
+    /// [`retry`](crate::retry) with an observer, there is no need of it: that one tells of each limit, and
+    /// knows the attempt. Both together tell once.
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observers = Observers::new(observer);
+        self
+    }
+
     /// Builds the layer.
     ///
     /// # Errors
     ///
     /// When a setting cannot work; the error says which and why.
     pub fn build(self) -> Result<TimeoutLayer, InvalidPolicy> {
-        TimeoutLayer::with_policies(&self.settings, None, &self.policies)
+        TimeoutLayer::with_policies(&self.settings, None, &self.policies, self.observers)
     }
 }

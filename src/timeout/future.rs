@@ -1,6 +1,7 @@
 use crate::{
-    call::{self, Attempt, Progress},
+    call::{self, Attempt, Progress, ToolCall},
     failure::{BoxError, Failure, Limit, LimitReached},
+    observe::{Event, Name, Observers},
     policy::Limits,
 };
 use pin_project::pin_project;
@@ -22,6 +23,32 @@ pub struct ResponseFuture<F> {
     limit: Option<Duration>,
     ceiling: Duration,
     attempt: Option<Attempt>,
+    watch: Option<Box<Watch>>,
+}
+
+/// Who is told, and of which call.
+pub(super) struct Watch {
+    observers: Observers,
+    name: Name,
+}
+
+impl Watch {
+    #[inline]
+    pub(super) fn of(observers: &Observers, call: &impl ToolCall) -> Option<Box<Self>> {
+        observers.is_own().then(|| {
+            Box::new(Self {
+                observers: observers.clone(),
+                name: Name::of(call),
+            })
+        })
+    }
+
+    fn tell(&self, limit: &LimitReached) {
+        if limit.tell() {
+            let call = self.name.call(None);
+            self.observers.tell(&Event::LimitReached { call, limit });
+        }
+    }
 }
 
 /// Most calls answer without being waited for even once, so it is set only when somebody waits.
@@ -33,13 +60,19 @@ enum Timer {
 
 impl<F> ResponseFuture<F> {
     #[inline]
-    pub(super) fn new(limits: &Limits, attempt: Option<Attempt>, answer: F) -> Self {
+    pub(super) fn new(
+        limits: &Limits,
+        attempt: Option<Attempt>,
+        watch: Option<Box<Watch>>,
+        answer: F,
+    ) -> Self {
         Self {
             answer,
             timer: Timer::Unset,
             limit: limits.attempt,
             ceiling: limits.ceiling,
             attempt,
+            watch,
         }
     }
 }
@@ -62,6 +95,9 @@ where
         };
         let progress = this.attempt.as_ref().map(Attempt::progress);
         let reached = ready!(this.timer.poll(limit, *this.ceiling, progress, cx));
+        if let Some(watch) = this.watch {
+            watch.tell(&reached);
+        }
         Poll::Ready(Err(Failure::timeout("").because(reached).into()))
     }
 }

@@ -1,5 +1,8 @@
 use super::{Timeout, TimeoutBuilder};
-use crate::policy::{InvalidPolicy, Limits, Policies, Policy, Table};
+use crate::{
+    observe::Observers,
+    policy::{InvalidPolicy, Limits, Policies, Policy, Table},
+};
 use std::{sync::Arc, time::Duration};
 use tower::Layer;
 
@@ -8,7 +11,14 @@ use tower::Layer;
 /// See the [module page](super) for the rules, the defaults and an example.
 #[derive(Clone, Debug)]
 pub struct TimeoutLayer {
-    table: Arc<Table<Limits>>,
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What applies to which calls, and who is told.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) table: Table<Limits>,
+    pub(super) observers: Observers,
 }
 
 impl TimeoutLayer {
@@ -31,11 +41,12 @@ impl TimeoutLayer {
         layer: &Policy,
         default_attempt: Option<Duration>,
         policies: &Policies,
+        observers: Observers,
     ) -> Result<Self, InvalidPolicy> {
         let limits = Limits::new(layer, &Policy::new(), default_attempt)?;
         let table = policies.table(limits, |policy| Limits::new(policy, layer, default_attempt))?;
         Ok(Self {
-            table: Arc::new(table),
+            shared: Arc::new(Shared { table, observers }),
         })
     }
 }
@@ -46,7 +57,7 @@ impl<S> Layer<S> for TimeoutLayer {
     fn layer(&self, inner: S) -> Self::Service {
         Timeout {
             inner,
-            table: Arc::clone(&self.table),
+            shared: Arc::clone(&self.shared),
         }
     }
 }

@@ -21,6 +21,7 @@
 //! | limit | none: [`TimeoutLayer::new`] takes it. [The preset's](crate::preset#defaults) is 10 minutes around a tool, 60 s around a connection | [`TimeoutLayer::new`] |
 //! | ceiling | 1 h, or the limit if that is longer | [`ceiling`](TimeoutBuilder::ceiling) |
 //! | limits for single tools | none | [`policies`](TimeoutBuilder::policies) |
+//! | [observer](crate::observe) | none | [`observer`](TimeoutBuilder::observer) |
 //!
 //! # When to use it
 //!

@@ -1,8 +1,8 @@
-use super::{ResponseFuture, TimeoutLayer};
+use super::{ResponseFuture, TimeoutLayer, future::Watch, layer::Shared};
 use crate::{
     call::{Progress, ToolCall},
     failure::BoxError,
-    policy::{InvalidPolicy, Limits, Table},
+    policy::InvalidPolicy,
 };
 use std::{
     sync::Arc,
@@ -17,7 +17,7 @@ use tower::{Layer, Service};
 #[derive(Clone, Debug)]
 pub struct Timeout<S> {
     pub(super) inner: S,
-    pub(super) table: Arc<Table<Limits>>,
+    pub(super) shared: Arc<Shared>,
 }
 
 impl<S> Timeout<S> {
@@ -61,8 +61,9 @@ where
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        let limits = self.table.of(&call);
+        let limits = self.shared.table.of(&call);
         let attempt = call.progress().map(Progress::attempt);
-        ResponseFuture::new(limits, attempt, self.inner.call(call))
+        let watch = Watch::of(&self.shared.observers, &call);
+        ResponseFuture::new(limits, attempt, watch, self.inner.call(call))
     }
 }

@@ -15,6 +15,7 @@ mod faults;
 mod handler;
 mod limits;
 mod many;
+mod observed;
 mod odd;
 mod peers;
 mod probing;

@@ -14,6 +14,7 @@ mod failure;
 mod fatal;
 mod is_error;
 mod never_twice;
+mod observe;
 mod policy;
 mod preset;
 mod reconnect;

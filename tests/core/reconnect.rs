@@ -2,6 +2,7 @@
 
 mod failing_fast;
 mod handle;
+mod observed;
 mod probing;
 mod threads;
 mod waiting;

@@ -1,5 +1,6 @@
 //! When a call is made again, after which wait, and when not.
 
+mod last_word;
 mod word;
 
 use crate::support::{Answer, Call, Script, Strict};

@@ -26,6 +26,8 @@ pub(in crate::reconnect) enum Turn {
 pub(in crate::reconnect) struct Ended<C> {
     /// The task goes on with this dial, or stops.
     pub(in crate::reconnect) next: Option<DialId>,
+    /// The connection that is in use now.
+    pub(in crate::reconnect) connected: Option<Generation>,
     /// A connection that nobody may use, to be dropped outside of all locks.
     pub(in crate::reconnect) unwanted: Option<C>,
 }

@@ -157,13 +157,14 @@ impl<C: Clone> Machine<C> {
         wait: Duration,
         now: Instant,
     ) -> Ended<C> {
-        let stop = |unwanted| Ended {
+        let stop = |connected, unwanted| Ended {
             next: None,
+            connected,
             unwanted,
         };
         let dial = match &self.phase {
             Phase::Dialing(dial) if dial.id == id && dial.has_begun => *dial,
-            _ => return stop(result.ok().map(|(connection, _)| connection)),
+            _ => return stop(None, result.ok().map(|(connection, _)| connection)),
         };
         match result {
             Ok((connection, can_be_probed)) => {
@@ -173,12 +174,13 @@ impl<C: Clone> Machine<C> {
                     generation: self.generation,
                     health: Health::new(now, can_be_probed, dial.is_at_once),
                 });
-                stop(None)
+                stop(Some(self.generation), None)
             }
             Err(failure) => {
                 let next = self.dial_failed(failure, wait, now);
                 Ended {
                     next,
+                    connected: None,
                     unwanted: None,
                 }
             }

@@ -1,10 +1,11 @@
-//! What the tests of the core share: a call, an answer, a scripted tool, a strict probe, a sink and a
-//! process of its own.
+//! What the tests of the core share: a call, an answer, a scripted tool, a strict probe, a sink, an
+//! observer and a process of its own.
 
 mod call;
 mod child;
 mod lines;
 mod script;
+mod seen;
 mod strict;
 mod traced;
 
@@ -13,6 +14,7 @@ pub(crate) use self::{
     child::{in_a_child, is_the_child},
     lines::Lines,
     script::Script,
+    seen::Seen,
     strict::Strict,
     traced::{traced, traced_as_text},
 };

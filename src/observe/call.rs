@@ -1,0 +1,74 @@
+use crate::{
+    call::{Method, ToolCall},
+    ledger::{self, CallId},
+};
+
+/// The call that an event is about.
+#[derive(Clone, Copy, Debug)]
+pub struct CallRef<'a> {
+    method: Method,
+    name: &'a str,
+    id: Option<CallId>,
+    attempt: Option<u32>,
+}
+
+impl<'a> CallRef<'a> {
+    /// The call that is being polled.
+    pub(crate) fn new(call: &'a impl ToolCall, attempt: Option<u32>) -> Self {
+        Self {
+            method: call.method(),
+            name: call.name(),
+            id: ledger::known_id(),
+            attempt,
+        }
+    }
+
+    /// Which request it is.
+    #[must_use]
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The tool's name, the URI, or the prompt's name, as the caller gave it.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// The id that the log line of the call has. None if there is no [log](crate::call_log), or if the
+    /// layer stands inside of [`Classify`](crate::classify::Classify).
+    #[must_use]
+    pub fn id(&self) -> Option<CallId> {
+        self.id
+    }
+
+    /// The number of the attempt, from 1. None if the layer does not count them.
+    #[must_use]
+    pub fn attempt(&self) -> Option<u32> {
+        self.attempt
+    }
+}
+
+/// What a layer keeps of a call that it has passed on.
+pub(crate) struct Name {
+    method: Method,
+    name: Box<str>,
+}
+
+impl Name {
+    pub(crate) fn of(call: &impl ToolCall) -> Self {
+        Self {
+            method: call.method(),
+            name: call.name().into(),
+        }
+    }
+
+    pub(crate) fn call(&self, attempt: Option<u32>) -> CallRef<'_> {
+        CallRef {
+            method: self.method,
+            name: &self.name,
+            id: ledger::known_id(),
+            attempt,
+        }
+    }
+}

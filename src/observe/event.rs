@@ -1,0 +1,156 @@
+use super::CallRef;
+use crate::failure::{Failure, LimitReached, Stopped};
+use std::time::Duration;
+
+/// What a layer decided.
+///
+/// The [module page](super) says who tells it, and when. Variants and fields may be added: match with
+/// `..` and a last arm for the rest.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// An attempt failed and will be repeated.
+    #[non_exhaustive]
+    RetryScheduled {
+        /// The call, and the attempt that failed.
+        call: CallRef<'a>,
+        /// What it failed with.
+        failure: &'a Failure,
+        /// The wait before the next attempt.
+        wait: Duration,
+    },
+    /// A call fails and is not repeated, though waiting might have helped.
+    #[non_exhaustive]
+    GaveUp {
+        /// The call, and its last attempt.
+        call: CallRef<'a>,
+        /// What the call fails with.
+        failure: &'a Failure,
+        /// Why it is not repeated.
+        stopped: Stopped,
+    },
+    /// The budget does not pay for a repeat that would be made otherwise.
+    #[non_exhaustive]
+    BudgetRefused {
+        /// The call, and the attempt that failed.
+        call: CallRef<'a>,
+        /// What it failed with.
+        failure: &'a Failure,
+    },
+    /// A call ran into a limit of time.
+    #[non_exhaustive]
+    LimitReached {
+        /// The call, and the attempt that ran.
+        call: CallRef<'a>,
+        /// Which limit, how long it was, and by [`Limit::setting`](crate::failure::Limit::setting) the
+        /// setting that raises it.
+        limit: &'a LimitReached,
+    },
+    /// The caller was told that its call still runs.
+    #[non_exhaustive]
+    HeartbeatSent {
+        /// The call.
+        call: CallRef<'a>,
+        /// How long the call has taken so far.
+        elapsed: Duration,
+    },
+    /// A dial begins.
+    #[non_exhaustive]
+    Dialing {
+        /// The number of the dial. Later dials have higher numbers; some are left out.
+        dial: u64,
+    },
+    /// A dial failed.
+    #[non_exhaustive]
+    DialFailed {
+        /// The number of the dial.
+        dial: u64,
+        /// What it failed with.
+        failure: &'a Failure,
+    },
+    /// A dial gave a connection, which is in use now.
+    #[non_exhaustive]
+    Connected {
+        /// The number of the dial.
+        dial: u64,
+        /// The number of the connection; the first is 1.
+        generation: u64,
+    },
+    /// A connection is lost: new calls get another one.
+    #[non_exhaustive]
+    ConnectionLost {
+        /// The number of the connection.
+        generation: u64,
+        /// What showed it.
+        failure: &'a Failure,
+    },
+    /// Calls were not answered in time, and the connection is asked whether it is alive.
+    #[non_exhaustive]
+    ProbeStarted {
+        /// The number of the connection.
+        generation: u64,
+    },
+    /// A probe failed.
+    #[non_exhaustive]
+    ProbeFailed {
+        /// The number of the connection.
+        generation: u64,
+        /// What the probe failed with.
+        failure: &'a Failure,
+    },
+    /// The stack is shut by its first fatal failure.
+    #[non_exhaustive]
+    Shut {
+        /// The cause.
+        failure: &'a Failure,
+    },
+}
+
+impl<'a> Event<'a> {
+    /// The name of its kind, as a metric has it: `retry_scheduled`.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::RetryScheduled { .. } => "retry_scheduled",
+            Self::GaveUp { .. } => "gave_up",
+            Self::BudgetRefused { .. } => "budget_refused",
+            Self::LimitReached { .. } => "limit_reached",
+            Self::HeartbeatSent { .. } => "heartbeat_sent",
+            Self::Dialing { .. } => "dialing",
+            Self::DialFailed { .. } => "dial_failed",
+            Self::Connected { .. } => "connected",
+            Self::ConnectionLost { .. } => "connection_lost",
+            Self::ProbeStarted { .. } => "probe_started",
+            Self::ProbeFailed { .. } => "probe_failed",
+            Self::Shut { .. } => "shut",
+        }
+    }
+
+    /// The call that it is about. None if it is about a connection or the stack.
+    #[must_use]
+    pub const fn call(&self) -> Option<CallRef<'a>> {
+        match self {
+            Self::RetryScheduled { call, .. }
+            | Self::GaveUp { call, .. }
+            | Self::BudgetRefused { call, .. }
+            | Self::LimitReached { call, .. }
+            | Self::HeartbeatSent { call, .. } => Some(*call),
+            _ => None,
+        }
+    }
+
+    /// The failure that led to it.
+    #[must_use]
+    pub const fn failure(&self) -> Option<&'a Failure> {
+        match self {
+            Self::RetryScheduled { failure, .. }
+            | Self::GaveUp { failure, .. }
+            | Self::BudgetRefused { failure, .. }
+            | Self::DialFailed { failure, .. }
+            | Self::ConnectionLost { failure, .. }
+            | Self::ProbeFailed { failure, .. }
+            | Self::Shut { failure } => Some(failure),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Watches what the layers decide: repeats, limits, connections, the end.
+//!
+//! Each layer tells an [`Observer`] of an [`Event`] when it decides something. An observer is a type of
+//! yours, or a closure over `&Event<'_>`. Give it to the [preset](crate::preset::ResilienceBuilder::observer)
+//! once, or to single layers.
+//!
+//! | Event | Told by | When |
+//! |---|---|---|
+//! | [`RetryScheduled`](Event::RetryScheduled) | [`retry`](crate::retry) | an attempt failed, and another follows after a wait |
+//! | [`GaveUp`](Event::GaveUp) | `retry` | a call fails that waiting might have helped; says [why](crate::failure::Stopped) |
+//! | [`BudgetRefused`](Event::BudgetRefused) | `retry` | the budget does not pay for a repeat; `GaveUp` follows |
+//! | [`LimitReached`](Event::LimitReached) | `retry`, [`timeout`](crate::timeout) | a call ran into a limit of time; names the setting |
+//! | [`HeartbeatSent`](Event::HeartbeatSent) | an adapter | the caller of a slow call was told that it still runs |
+//! | [`Dialing`](Event::Dialing) | [`reconnect`](crate::reconnect) | a dial begins |
+//! | [`DialFailed`](Event::DialFailed) | `reconnect` | it fails |
+//! | [`Connected`](Event::Connected) | `reconnect` | it gives a connection; from generation 2 on, the connection is back |
+//! | [`ConnectionLost`](Event::ConnectionLost) | `reconnect` | a failure retires a connection |
+//! | [`ProbeStarted`](Event::ProbeStarted), [`ProbeFailed`](Event::ProbeFailed) | `reconnect` | a connection is [probed](crate::reconnect#probes) |
+//! | [`Shut`](Event::Shut) | [`fatal`](crate::fatal) | the stack shuts; once |
+//!
+//! A failure that no wait helps, such as `NotFound`, is no event: the [log](crate::call_log) has it.
+//!
+//! # Defaults
+//!
+//! Without an observer, the layers write [`TracingEvents`]. An observer takes its place. To have both,
+//! [combine](Observer::and) them: `TracingEvents.and(observer)`.
+//!
+//! # When to use it
+//!
+//! For metrics and alerts on decisions, while a call is still on its way. For one record of each call
+//! when it ends, use the [log](crate::call_log).
+//!
+//! # How it is called
+//!
+//! - On the task that decides, outside of all locks. A slow observer delays that task: count, or send
+//!   into a channel, and return.
+//! - With borrowed data. Nothing is allocated for an event. With an observer of yours, `retry` copies the
+//!   name of a call that has no further attempt, and `timeout` the name of each call.
+//! - A panic in it is caught. The call goes on, and the first panic is reported by `tracing`.
+//! - Events of one call, and of one dial, come in order. A connection is in use when `Connected` is told,
+//!   so that on several threads a call may have lost it before.
+//! - Dropping a call is not a decision of a layer, and no event. A dropped connection or a
+//!   [shutdown](crate::reconnect::ReconnectHandle::shutdown) is none either.
+//!
+//! Texts and names in an event come from outside. [`Failure::chain`](crate::Failure::chain) is fit for a log;
+//! the name of a call is as its caller gave it.
+//!
+//! # Example
+//!
+//! Counts the repeats of each tool:
+//!
+//! ```
+//! use mcp_resilience::{
+//!     Failure, ResilienceLayer,
+//!     observe::{Event, Observer, TracingEvents},
+//! };
+//! # use mcp_resilience::call::{Flagged, Hints, ToolCall, ToolResult};
+//! # #[derive(Clone)]
+//! # struct Call;
+//! # impl ToolCall for Call {
+//! #     fn name(&self) -> &str { "quote_price" }
+//! #     fn hints(&self) -> Hints { Hints::new().read_only(true) }
+//! # }
+//! # struct Answer;
+//! # impl ToolResult for Answer {
+//! #     fn is_error(&self) -> bool { false }
+//! #     fn flag(&mut self) {}
+//! #     fn from_failure(_: Flagged) -> Option<Self> { None }
+//! # }
+//! use std::{collections::HashMap, sync::{Arc, Mutex}};
+//! use tower::{ServiceBuilder, ServiceExt};
+//!
+//! #[derive(Default)]
+//! struct Repeats(Mutex<HashMap<String, u32>>);
+//!
+//! impl Observer for Repeats {
+//!     fn on_event(&self, event: &Event<'_>) {
+//!         if let Event::RetryScheduled { call, .. } = event {
+//!             let mut counts = self.0.lock().unwrap();
+//!             *counts.entry(call.name().to_owned()).or_default() += 1;
+//!         }
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), tower::BoxError> {
+//! let repeats = Arc::new(Repeats::default());
+//! let resilience = ResilienceLayer::builder()
+//!     .observer(TracingEvents.and(Arc::clone(&repeats)))
+//! #   .log(mcp_resilience::call_log::CallLogLayer::off())
+//!     .build()?;
+//! let tools = ServiceBuilder::new()
+//!     .layer(resilience)
+//!     .service_fn(async |_: Call| Err::<Answer, _>(Failure::unavailable(None)));
+//!
+//! assert!(tools.oneshot(Call).await.is_err());
+//! assert_eq!(repeats.0.lock().unwrap()["quote_price"], 2);
+//! # Ok(())
+//! # }
+//! ```
+
+mod call;
+mod event;
+mod observer;
+mod observers;
+mod tracing_events;
+
+pub use self::{
+    call::CallRef,
+    event::Event,
+    observer::{And, Observer},
+    tracing_events::TracingEvents,
+};
+pub(crate) use self::{call::Name, observers::Observers};
+pub use crate::ledger::CallId;

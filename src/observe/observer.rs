@@ -1,0 +1,59 @@
+use super::Event;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::Arc,
+};
+
+/// Watches what the layers decide.
+///
+/// The [module page](super) says how it is called, and has an example. Closures over `&Event<'_>` are
+/// observers, and an [`Arc`] of one is one.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an observer",
+    label = "this type does not implement `Observer`",
+    note = "implement `mcp_resilience::observe::Observer` for it, or write a closure with the type of its argument: `|event: &Event<'_>| ..`"
+)]
+pub trait Observer: Send + Sync {
+    /// A layer decided something. Must not block.
+    fn on_event(&self, event: &Event<'_>);
+
+    /// This observer, and then another one. If this one panics, the other is told all the same.
+    fn and<O: Observer>(self, other: O) -> And<Self, O>
+    where
+        Self: Sized,
+    {
+        And {
+            first: self,
+            second: other,
+        }
+    }
+}
+
+impl<F: Fn(&Event<'_>) + Send + Sync> Observer for F {
+    fn on_event(&self, event: &Event<'_>) {
+        self(event);
+    }
+}
+
+impl<O: Observer + ?Sized> Observer for Arc<O> {
+    fn on_event(&self, event: &Event<'_>) {
+        (**self).on_event(event);
+    }
+}
+
+/// Two observers, made by [`Observer::and`].
+#[derive(Clone, Copy, Debug)]
+pub struct And<A, B> {
+    first: A,
+    second: B,
+}
+
+impl<A: Observer, B: Observer> Observer for And<A, B> {
+    fn on_event(&self, event: &Event<'_>) {
+        let first = catch_unwind(AssertUnwindSafe(|| self.first.on_event(event)));
+        self.second.on_event(event);
+        if let Err(panic) = first {
+            resume_unwind(panic);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+use super::{Event, Observer};
+use std::time::Duration;
+
+/// Writes decisions as events of `tracing`: what the layers do without an observer.
+///
+/// | Event | Level | Target |
+/// |---|---|---|
+/// | [`RetryScheduled`](Event::RetryScheduled) | debug | `mcp_resilience::retry` |
+/// | [`DialFailed`](Event::DialFailed), [`ConnectionLost`](Event::ConnectionLost) | warn | `mcp_resilience::reconnect` |
+/// | [`ProbeStarted`](Event::ProbeStarted), [`ProbeFailed`](Event::ProbeFailed) | debug | `mcp_resilience::reconnect` |
+///
+/// The others are in the [log line](crate::call_log) of the call, or follow from these.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TracingEvents;
+
+impl Observer for TracingEvents {
+    fn on_event(&self, event: &Event<'_>) {
+        match *event {
+            Event::RetryScheduled {
+                call,
+                failure,
+                wait,
+            } => tracing::debug!(
+                target: "mcp_resilience::retry",
+                attempt = call.attempt(),
+                class = failure.class().as_str(),
+                wait_ms = millis(wait),
+                error = %failure.chain(),
+                "attempt failed and will be repeated"
+            ),
+            Event::DialFailed { failure, .. } => tracing::warn!(
+                target: "mcp_resilience::reconnect",
+                class = failure.class().as_str(),
+                error = %failure.chain(),
+                "cannot connect to the tool server"
+            ),
+            Event::ConnectionLost {
+                generation,
+                failure,
+            } => tracing::warn!(
+                target: "mcp_resilience::reconnect",
+                generation = generation,
+                class = failure.class().as_str(),
+                error = %failure.chain(),
+                "connection lost, the next call gets a new one"
+            ),
+            Event::ProbeStarted { generation } => tracing::debug!(
+                target: "mcp_resilience::reconnect",
+                generation = generation,
+                "no answer in time, the connection is probed"
+            ),
+            Event::ProbeFailed {
+                generation,
+                failure,
+            } => tracing::debug!(
+                target: "mcp_resilience::reconnect",
+                generation = generation,
+                class = failure.class().as_str(),
+                error = %failure.chain(),
+                "the probe failed"
+            ),
+            _ => {}
+        }
+    }
+}
+
+fn millis(wait: Duration) -> u64 {
+    u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
+}
