@@ -51,6 +51,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "failure",
             "fatal",
             "ledger",
+            "policy",
             "preset",
             "reconnect",
             "timeout",

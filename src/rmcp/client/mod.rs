@@ -181,6 +181,7 @@ mod errors;
 mod http;
 mod lister;
 mod pages;
+mod progress;
 mod requests;
 mod settings;
 mod wire;
