@@ -18,6 +18,7 @@ mod many;
 mod odd;
 mod peers;
 mod probing;
+mod progress;
 mod requests;
 mod rmcp_texts;
 mod signals;
