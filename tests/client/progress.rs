@@ -1,10 +1,11 @@
 //! Limits follow the progress that a server reports.
 
-use crate::support::{MS, SECOND, Scripted, scripted::events, within};
+use crate::support::{MS, SECOND, Scripted, Traced, scripted::events, within};
 use axum::body::{Body, Bytes};
 use mcp_resilience::{
     ResilienceLayer,
     call::Hints,
+    policy::{Policies, Policy},
     rmcp::{
         Resilient,
         client::{Client, Http},
@@ -335,4 +336,21 @@ async fn a_flood_of_progress_ends_with_its_answer() {
     let client = Client::connect(Http::new(&*server.url)).await.unwrap();
     let answer = within("an answer", client.call_tool(call("book"))).await;
     assert!(answer.is_ok());
+}
+
+#[tokio::test]
+async fn a_policy_for_a_tool_that_the_server_does_not_list_is_warned_of_at_the_dial() {
+    let server = Scripted::start(|_, _| None).await;
+    let policy = || Policy::new().attempt_timeout(SECOND);
+    let policies = Policies::new().tool("book", policy()).tool("bok", policy());
+    let layer = ResilienceLayer::builder().policies(policies);
+    let traced = Traced::begin();
+    let client = Client::builder(Http::new(&*server.url)).resilience(layer.build().unwrap());
+    within("a connection", client.connect()).await.unwrap();
+    let warnings = traced.end();
+    let named = |tool: &str| {
+        let of = |event: &&Value| event["level"] == "WARN" && event["fields"]["tool"] == tool;
+        warnings.iter().filter(of).count()
+    };
+    assert_eq!((named("bok"), named("book")), (1, 0), "{warnings:#?}");
 }
