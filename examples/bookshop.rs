@@ -2,11 +2,14 @@
 //!
 //! ```text
 //! bookshop [--http ADDR] [--catalog FILE] [--require-env NAME] [--attempt-timeout SECONDS]
-//!          [--grace SECONDS]
+//!          [--tool-timeout NAME=SECONDS]... [--grace SECONDS]
 //! ```
 //!
 //! On stdio by default: stdout carries the protocol, stderr one JSON line for each call. SIGTERM,
 //! SIGINT and SIGHUP end it in order, with exit code 0; a fatal failure ends it with exit code 1.
+
+#[path = "call/tool_timeout.rs"]
+mod tool_timeout;
 
 mod shop;
 
@@ -18,6 +21,7 @@ use mcp_resilience::{
         Fatal,
         startup::{self, OrFatal},
     },
+    policy::{Policies, Policy},
     retry::RetryLayer,
     rmcp::{Resilient, Stop},
 };
@@ -28,6 +32,7 @@ use rmcp::transport::{
 use shop::{Bookshop, Catalog};
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
+use tool_timeout::ToolTimeout;
 
 /// A bookshop that fails in every way, and never silently.
 #[derive(Debug, Parser)]
@@ -45,9 +50,17 @@ struct Options {
     /// Further attempts begin within 55 s, or twice as long as that, if it is more.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     attempt_timeout: Option<Duration>,
+    /// The same for one tool; may be given again for others, and the last one counts.
+    #[arg(long, value_name = "NAME=SECONDS")]
+    tool_timeout: Vec<ToolTimeout>,
     /// How long running calls may still take after a signal or a fatal failure: 10 s, unless given.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     grace: Option<Duration>,
+}
+
+/// Leaves room for a second attempt of that length.
+fn window(limit: Duration) -> Duration {
+    limit.saturating_mul(2).max(Duration::from_secs(55))
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -73,10 +86,16 @@ async fn run(options: Options) -> Result<(), Fatal> {
         Some(path) => Catalog::read(path)?,
         None => Catalog::embedded(),
     };
-    let mut resilience = ResilienceLayer::builder();
+    let mut policies = Policies::new();
+    for tool in options.tool_timeout {
+        let policy = Policy::new()
+            .attempt_timeout(tool.limit)
+            .retry_window(window(tool.limit));
+        policies = policies.tool(tool.name, policy);
+    }
+    let mut resilience = ResilienceLayer::builder().policies(policies);
     if let Some(limit) = options.attempt_timeout {
-        let window = limit.saturating_mul(2).max(Duration::from_secs(55));
-        let retry = RetryLayer::builder().retry_window(window);
+        let retry = RetryLayer::builder().retry_window(window(limit));
         resilience = resilience
             .attempt_timeout(limit)
             .retry(retry.build().or_fatal("bad settings")?);

@@ -26,11 +26,14 @@
 mod output;
 #[path = "call/signals.rs"]
 mod signals;
+#[path = "call/tool_timeout.rs"]
+mod tool_timeout;
 
 use clap::{CommandFactory, Parser, error::ErrorKind};
 use mcp_resilience::{
     ResilienceLayer,
     call::Hints,
+    policy::{Policies, Policy},
     reconnect::ReconnectLayer,
     retry::RetryLayer,
     rmcp::client::{ChildProcess, Client, Http},
@@ -40,17 +43,23 @@ use rmcp::model::{CallToolRequestParams, JsonObject};
 use signals::Signals;
 use std::{error::Error, process::ExitCode, time::Duration};
 use tokio::{runtime, time};
+use tool_timeout::ToolTimeout;
 
 /// Makes one call to an MCP server, and prints the result as JSON.
 #[derive(Parser)]
 #[command(name = "call")]
 struct Options {
-    /// The longest that the server may take to start, and one attempt to run, in seconds.
+    /// The longest that the server may take to start, and one attempt without progress, in seconds.
     #[arg(long, value_name = "S", value_parser = seconds, default_value = "20")]
     timeout: Duration,
-    /// The longest that the whole call may take, in seconds.
-    #[arg(long, value_name = "S", value_parser = seconds, default_value = "55")]
-    deadline: Duration,
+    /// The longest that one attempt at this tool may take without progress; may be given again for
+    /// other tools, and the last one counts.
+    #[arg(long, value_name = "NAME=SECONDS")]
+    tool_timeout: Vec<ToolTimeout>,
+    /// The longest that the whole call may take without progress, in seconds: 55, or as much more as a
+    /// `--tool-timeout` needs, unless given.
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    deadline: Option<Duration>,
     /// How often the call is made, if it may be repeated.
     #[arg(long, value_name = "N", default_value = "3")]
     max_attempts: u32,
@@ -93,6 +102,9 @@ const REJECTED: u8 = 2;
 const NO_SERVER: u8 = 3;
 const NO_LIST: u8 = 4;
 const USAGE: u8 = 64;
+
+/// The longest that a call takes, unless it is given.
+const DEADLINE: Duration = Duration::from_secs(55);
 
 /// How long a server may take to end by itself after a signal.
 const GRACE: Duration = Duration::from_secs(1);
@@ -163,13 +175,23 @@ impl Options {
             (false, None) => return Err("no tool: name one, or give `--list`".into()),
             (false, Some(tool)) => Some(call(tool, self.arguments)?),
         };
+        let deadline = self.deadline.unwrap_or(DEADLINE);
         let retry = RetryLayer::builder()
             .max_attempts(self.max_attempts)
-            .deadline(self.deadline)
+            .deadline(deadline)
             .build()?;
-        let attempt = self.timeout.min(self.deadline.mul_f64(0.9));
+        let mut policies = Policies::new();
+        for tool in self.tool_timeout {
+            let mut policy = Policy::new().attempt_timeout(tool.limit);
+            if self.deadline.is_none() && tool.limit > deadline {
+                policy = policy.deadline(tool.limit.saturating_add(DEADLINE));
+            }
+            policies = policies.tool(tool.name, policy);
+        }
+        let attempt = self.timeout.min(deadline.mul_f64(0.9));
         let resilience = ResilienceLayer::builder()
             .retry(retry)
+            .policies(policies)
             .attempt_timeout(attempt)
             .build()?;
         let dial = self.timeout.saturating_add(Duration::from_secs(1));

@@ -60,6 +60,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "fatal",
             "ledger",
             "observe",
+            "policy",
             "preset",
             "reconnect",
             "timeout",

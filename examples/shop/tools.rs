@@ -14,6 +14,7 @@ use rmcp::{
 use serde::Deserialize;
 use serde_json::json;
 use std::{future::pending, io, sync::atomic::Ordering::Relaxed, time::Duration};
+use tokio::time::{Instant, sleep, sleep_until};
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 pub(crate) struct Book {
@@ -66,6 +67,15 @@ pub(crate) struct Nap {
     seconds: f64,
 }
 
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
+pub(crate) struct Print {
+    /// How long it takes, in seconds.
+    seconds: f64,
+    /// After how many seconds it reports progress, again and again; 0 for never.
+    #[serde(default)]
+    report_every: f64,
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open /srv/bookshop/authors.db as user shop with password hunter2")]
 struct AuthorsUnreadable(#[source] io::Error);
@@ -77,6 +87,18 @@ async fn report_begin(context: &RequestContext<RoleServer>) {
         // A client that is gone needs no progress.
         let _ = context.peer.notify_progress(begun).await;
     }
+}
+
+/// The longest that anything here takes: a year.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+fn duration(field: &'static str, seconds: f64) -> Result<Duration, Failure> {
+    let duration = Duration::try_from_secs_f64(seconds)
+        .map_err(|error| Failure::invalid_input(field, &error.to_string()))?;
+    if duration > LONGEST {
+        return Err(Failure::invalid_input(field, "expected a year at most"));
+    }
+    Ok(duration)
 }
 
 #[tool_router(vis = "pub(super)")]
@@ -190,9 +212,34 @@ impl Bookshop {
         context: RequestContext<RoleServer>,
     ) -> Result<String, Failure> {
         report_begin(&context).await;
-        let length = Duration::try_from_secs_f64(nap.seconds)
-            .map_err(|error| Failure::invalid_input("seconds", &error.to_string()))?;
-        tokio::time::sleep(length).await;
+        let length = duration("seconds", nap.seconds)?;
+        sleep(length).await;
         Ok(format!("Slept for {} s.", nap.seconds))
+    }
+
+    /// Prints the catalog, which takes its time. Reports progress, if it is to and the client asks for it.
+    #[tool(annotations(read_only_hint = true))]
+    async fn print_catalog(
+        &self,
+        Parameters(print): Parameters<Print>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<String, Failure> {
+        let length = duration("seconds", print.seconds)?;
+        let step = duration("report_every", print.report_every)?;
+        let end = Instant::now() + length;
+        let token = context.meta.get_progress_token();
+        if let (Some(token), false) = (token, step.is_zero()) {
+            let mut done = Duration::ZERO;
+            while done.saturating_add(step) < length {
+                sleep(step).await;
+                done += step;
+                let progress = ProgressNotificationParam::new(token.clone(), done.as_secs_f64())
+                    .with_total(print.seconds);
+                // A client that is gone needs no progress.
+                let _ = context.peer.notify_progress(progress).await;
+            }
+        }
+        sleep_until(end).await;
+        Ok(self.catalog.titles().collect::<Vec<_>>().join("\n"))
     }
 }

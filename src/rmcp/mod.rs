@@ -59,7 +59,7 @@
 //!
 //! Reading a resource or a prompt may happen twice. A call that
 //! carries `inputResponses` or `requestState` may not run twice, whatever its tool: the state may
-//! be used up. A tool that reports progress and is repeated reports it again under the same token.
+//! be used up.
 //!
 //! # Requests that cannot be read
 //!
@@ -85,6 +85,44 @@
 //! | attempts, of what may be repeated | 3 | [`max_attempts`](crate::retry::RetryBuilder::max_attempts) |
 //!
 //! | running calls at the end of the server | 10 s, then they are cut off and answered | [`Resilient::grace`] |
+//!
+//! # Progress
+//!
+//! A tool that reports progress is alive: the limit of its attempt, and the deadline of its call, count
+//! from the last report, up to the ceiling. The tool reports as it does without this crate, by
+//! `context.peer.notify_progress(..)`.
+//!
+//! | The call | Its client |
+//! |---|---|
+//! | reports progress | gets each report, under the token that it gave |
+//! | is repeated, and its tool reports from 0 again | never sees a value decrease: a lower one is raised to the highest so far |
+//! | waits for an attempt, or runs and has not reported in this attempt | gets progress from the server itself every 15 s, with a message such as `waiting to try again, attempt 1 failed (rate_limited)`; see [`Resilient::heartbeat`] |
+//! | gave no progress token | gets nothing |
+//!
+//! Heartbeats begin at 0 and rise by 0.000001, so that the tool's own reports stay above them. They do
+//! not count as progress of the tool: a silent tool still runs into its limit.
+//!
+//! A tool whose client gave no token can report by hand. The handle is in the extensions of the
+//! context; in a `#[tool]` function it is an argument of the type `Extension<Ticker>`:
+//!
+//! ```
+//! use mcp_resilience::call::Ticker;
+//! use rmcp::handler::server::tool::Extension;
+//!
+//! async fn export(Extension(ticker): Extension<Ticker>) -> String {
+//!     for _page in 0..3 {
+//!         // … a page …
+//!         ticker.tick();
+//!     }
+//!     "done".to_owned()
+//! }
+//! # let _ = export;
+//! ```
+//!
+//! Reports are seen over [`Resilient::run`], in rmcp's sessions that begin with `initialize`, and over
+//! `StreamableHttpService` with and without sessions. They are not seen, and no heartbeats are sent, if
+//! rmcp's own `serve` serves a client that begins with `server/discover`: take `run`, or tick by hand. A
+//! late report from a task that an abandoned attempt has spawned counts for the attempt that runs.
 //!
 //! # The end
 //!

@@ -19,6 +19,7 @@ mod observed;
 mod odd;
 mod peers;
 mod probing;
+mod progress;
 mod requests;
 mod rmcp_texts;
 mod signals;

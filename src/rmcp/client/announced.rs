@@ -1,4 +1,4 @@
-use super::Catalog;
+use super::{Catalog, progress::Incoming};
 use ::rmcp::{
     RoleClient,
     model::{JsonRpcMessage, ServerNotification},
@@ -7,18 +7,24 @@ use ::rmcp::{
 };
 use std::borrow::Cow;
 
-/// A transport that tells a catalog when the server announces a change of its tools.
+/// A transport that tells a catalog when the server announces a change of its tools, and the attempts
+/// that run when the server reports progress.
 ///
-/// The catalog knows before any later message is handled, and whoever else gets the notification:
-/// the user's handler gets every message as it is.
+/// The catalog knows before any later message is handled. The user's handler gets every message too:
+/// progress under the token that the caller set, and all else as it is.
 pub(super) struct Announced<T> {
     transport: T,
     catalog: Catalog,
+    incoming: Incoming,
 }
 
 impl<T> Announced<T> {
-    pub(super) fn new(transport: T, catalog: Catalog) -> Self {
-        Self { transport, catalog }
+    pub(super) fn new(transport: T, catalog: Catalog, incoming: Incoming) -> Self {
+        Self {
+            transport,
+            catalog,
+            incoming,
+        }
     }
 }
 
@@ -31,13 +37,17 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Announced<T> {
 
     fn send(
         &mut self,
-        message: TxJsonRpcMessage<RoleClient>,
+        mut message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.incoming.leave(&mut message);
         self.transport.send(message)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        let message = self.transport.receive().await?;
+        let mut message = self.transport.receive().await?;
+        while !self.incoming.arrive(&mut message) {
+            message = self.transport.receive().await?;
+        }
         if let JsonRpcMessage::Notification(notification) = &message
             && let ServerNotification::ToolListChangedNotification(_) = &notification.notification
         {

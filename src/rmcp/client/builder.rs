@@ -85,7 +85,7 @@ impl<C: Connector> ClientBuilder<C> {
     /// The client, which connects at the first call. That one knows nothing of the tools yet, and
     /// is not repeated unless [`hints`](Self::hints) say so.
     pub fn build(self) -> Client {
-        let shared = Shared::new(self.catalog);
+        let shared = Shared::new(self.catalog).with_policies(self.resilience.policies());
         // The connector knows better what was wrong with a dial that took too long.
         let limit = self.connector.start_timeout().saturating_add(MOMENT);
         let reconnect = self

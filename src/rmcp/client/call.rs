@@ -1,9 +1,9 @@
-use super::Catalog;
+use super::{Catalog, progress::Level};
 use crate::{
-    call::{Arguments, Hints, Method, ToolCall},
+    call::{Arguments, Hints, Method, Progress, ToolCall},
     rmcp::Request,
 };
-use ::rmcp::model::JsonObject;
+use ::rmcp::model::{JsonObject, ProgressToken, RequestParamsMeta};
 
 /// A request to be sent to a server, with the hints of its tool.
 ///
@@ -14,6 +14,9 @@ pub struct ClientCall {
     hints: Hints,
     // Where the hints come from, and the version they are of.
     source: Option<(Catalog, u64)>,
+    progress: Progress,
+    // Shared by the copies, which are attempts at the same call.
+    level: Level,
 }
 
 impl ClientCall {
@@ -24,6 +27,8 @@ impl ClientCall {
             request: request.into(),
             hints,
             source: None,
+            progress: Progress::new(),
+            level: Level::default(),
         }
     }
 
@@ -32,6 +37,8 @@ impl ClientCall {
             request,
             hints,
             source: Some((catalog, version)),
+            progress: Progress::new(),
+            level: Level::default(),
         }
     }
 
@@ -39,6 +46,27 @@ impl ClientCall {
     #[must_use]
     pub fn request(&self) -> &Request {
         &self.request
+    }
+
+    pub(super) fn level(&self) -> &Level {
+        &self.level
+    }
+
+    /// Puts a progress token in, and gives the caller's.
+    pub(super) fn exchange_token(&mut self, token: ProgressToken) -> Option<ProgressToken> {
+        fn exchange(
+            params: &mut impl RequestParamsMeta,
+            token: ProgressToken,
+        ) -> Option<ProgressToken> {
+            let before = params.progress_token();
+            params.set_progress_token(token);
+            before
+        }
+        match &mut self.request {
+            Request::Tool(params) => exchange(params, token),
+            Request::Resource(params) => exchange(params, token),
+            Request::Prompt(params) => exchange(params, token),
+        }
     }
 
     pub(super) fn into_request(self) -> Request {
@@ -61,6 +89,11 @@ impl ToolCall for ClientCall {
 
     fn meta(&self) -> Option<&JsonObject> {
         self.request.meta()
+    }
+
+    /// Reports of the server count here, whatever token the caller set.
+    fn progress(&self) -> Option<&Progress> {
+        Some(&self.progress)
     }
 
     /// What was known when the call was made, as far as it still holds.

@@ -4,6 +4,7 @@ use super::{
     child::Child,
     errors,
     lister::{Lister, Pauses},
+    progress::Incoming,
     wire::Unread,
 };
 use crate::{
@@ -53,6 +54,7 @@ pub(super) struct Inner {
     // Set once the server has given a session; a transport without sessions has no flag.
     has_session: Option<Arc<AtomicBool>>,
     unread: Unread,
+    incoming: Incoming,
     // Taken when the connection is dropped, with the last call on it.
     running: Option<(Box<dyn Close>, Member)>,
     lister: Lister,
@@ -75,10 +77,17 @@ impl Inner {
             child: None,
             has_session: None,
             unread: Unread::default(),
+            incoming: Incoming::default(),
             running: Some((Box::new(running), census.open())),
             lister,
             reading: reading.abort_handle(),
         }
+    }
+
+    /// Lets the reports of progress that come in count for the attempts that run.
+    pub(super) fn hearing(mut self, incoming: Incoming) -> Self {
+        self.incoming = incoming;
+        self
     }
 
     pub(super) fn of_child(mut self, child: Child) -> Self {
@@ -245,7 +254,14 @@ impl Service<ClientCall> for Connection {
 
     fn call(&mut self, call: ClientCall) -> Self::Future {
         let inner = Arc::clone(&self.inner);
-        Box::pin(async move { inner.send(call.into_request()).await })
+        let mut call = call;
+        // Here, since the ticker is that of the attempt that begins now.
+        let listening = inner.incoming.listen(&mut call);
+        Box::pin(async move {
+            let answer = inner.send(call.into_request()).await;
+            drop(listening);
+            answer
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use super::{
     connection::Inner,
     errors,
     lister::Lister,
+    progress::Incoming,
     settings::{Settings, Shared},
 };
 use crate::failure::Failure;
@@ -37,7 +38,12 @@ where
         ..
     } = settings;
     let begun = Instant::now();
-    let transport = Announced::new(transport.into_transport(), shared.catalog.clone());
+    let incoming = Incoming::default();
+    let transport = Announced::new(
+        transport.into_transport(),
+        shared.catalog.clone(),
+        incoming.clone(),
+    );
     let handshake = async {
         let running = handler
             .serve_with_lifecycle(transport, lifecycle)
@@ -66,13 +72,10 @@ where
             .not_sent()
             .because(error)
     })?;
-    Ok(Inner::new(
-        running,
-        call_timeout,
-        &shared.census,
-        lister,
-        pauses,
-    ))
+    if lister.catalog().failure().is_none() {
+        shared.compare_policies();
+    }
+    Ok(Inner::new(running, call_timeout, &shared.census, lister, pauses).hearing(incoming))
 }
 
 /// The client is to hang up where it does not know the server's version (MCP, lifecycle); rmcp leaves

@@ -55,6 +55,14 @@
 //! repeats nothing by itself: its replay after a lost session is off, and what it resumes is a stream,
 //! by `GET`.
 //!
+//! # Progress
+//!
+//! The limit of an attempt counts from the server's last report of progress, up to the
+//! [ceiling](crate::preset#defaults). Each attempt sends a progress token of its own. Its reports reach
+//! the connector's handler (`on_progress`) under the token that the caller set in the call's `_meta`,
+//! whatever the attempt, and their values never decrease over one call. Without a token of the caller's
+//! they come under the attempt's own. Reports of an attempt that is over are dropped.
+//!
 //! # What is known of a tool
 //!
 //! `readOnlyHint` and `idempotentHint` of the server's list. Each client has its own [`Catalog`]; what a
@@ -72,6 +80,9 @@
 //!
 //! From MCP 2026-07-28 on a server announces changes to subscribers alone; the client subscribes. The
 //! reading ends with the connection.
+//!
+//! A [policy](crate::policy) for a tool that a complete list does not have gets a warning with its name,
+//! at each dial.
 //!
 //! A server is not always right: [`ClientBuilder::hints`] overrides it for one tool, and
 //! [`distrust_server`](crate::retry::RetryBuilder::distrust_server) for all.
@@ -114,7 +125,7 @@
 //!
 //! | | Default | Set by |
 //! |---|---|---|
-//! | one attempt of a call | see the [preset](crate::preset) | [`attempt_timeout`](crate::preset::ResilienceBuilder::attempt_timeout) |
+//! | one attempt of a call | 60 s without progress; see the [preset](crate::preset#defaults) | [`attempt_timeout`](crate::preset::ResilienceBuilder::attempt_timeout) |
 //! | the same, on one connection | none | `call_timeout` of the connector; it strikes first if it is lower |
 //! | a start, with handshake and list | 10 s | `start_timeout` of the connector |
 //! | a request that is no call | 30 s | [`request_timeout`](ClientBuilder::request_timeout) |
@@ -181,6 +192,7 @@ mod errors;
 mod http;
 mod lister;
 mod pages;
+mod progress;
 mod requests;
 mod settings;
 mod wire;

@@ -1,6 +1,7 @@
 use super::{Catalog, census::Census};
+use crate::policy::Policies;
 use ::rmcp::service::ClientLifecycleMode;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// The settings that all connectors have.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub(super) struct Settings<H> {
 pub struct Shared {
     pub(super) catalog: Catalog,
     pub(super) census: Census,
+    // The tools that have a policy by name.
+    pub(super) named: Arc<[Box<str>]>,
 }
 
 impl Shared {
@@ -25,6 +28,33 @@ impl Shared {
         Self {
             catalog,
             census: Census::new(),
+            named: Arc::default(),
+        }
+    }
+
+    pub(super) fn with_policies(self, policies: &Policies) -> Self {
+        Self {
+            named: policies.tool_names().map(Into::into).collect(),
+            ..self
+        }
+    }
+
+    /// Warns of policies for tools that the server does not list. A list that is missing or cut says
+    /// nothing of them.
+    pub(super) fn compare_policies(&self) {
+        if self.named.is_empty() || self.catalog.incomplete().is_some() {
+            return;
+        }
+        let Ok(tools) = self.catalog.tools() else {
+            return;
+        };
+        for name in &*self.named {
+            if !tools.iter().any(|tool| *tool.name == **name) {
+                tracing::warn!(
+                    tool = &**name,
+                    "there is a policy for a tool that the server does not list"
+                );
+            }
         }
     }
 }

@@ -1,6 +1,9 @@
-use super::unreadable::Unreadable;
+use super::{
+    progress::{Report, Reported},
+    unreadable::Unreadable,
+};
 use crate::{
-    call::{Arguments, Hints, Method, ToolCall},
+    call::{Arguments, Hints, Method, Progress, Ticker, ToolCall},
     failure::Failure,
     rmcp::{Request, model, request},
 };
@@ -20,6 +23,9 @@ pub struct ServerCall {
     unreadable: Option<Arc<Unreadable>>,
     // Shared by the copies, which are attempts at the same call.
     attempts: Arc<AtomicU32>,
+    progress: Progress,
+    // None if the client gave no token, or if nothing can be seen of what the tool sends.
+    report: Option<Arc<Report>>,
 }
 
 impl ServerCall {
@@ -34,7 +40,22 @@ impl ServerCall {
             context,
             unreadable: None,
             attempts: Arc::default(),
+            progress: Progress::new(),
+            report: None,
         }
+    }
+
+    /// The same call, with what its client is told of its progress.
+    pub(super) fn reported(self, report: Option<Arc<Report>>) -> Self {
+        Self { report, ..self }
+    }
+
+    /// Lets reports of progress count for the attempt that begins.
+    pub(super) fn begin_reports(&self, attempt: u32) -> (Ticker, Option<Reported>) {
+        let ticker = self.progress.ticker();
+        let report = self.report.as_ref();
+        let reported = report.map(|report| report.begin(attempt, ticker.clone()));
+        (ticker, reported)
     }
 
     /// The same call, which is to be refused.
@@ -109,6 +130,10 @@ impl ToolCall for ServerCall {
 
     fn request_id(&self) -> Option<Value> {
         Some(self.context.id.clone().into_json_value())
+    }
+
+    fn progress(&self) -> Option<&Progress> {
+        Some(&self.progress)
     }
 
     /// The header of the HTTP request that carried it, if HTTP did.

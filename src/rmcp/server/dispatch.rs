@@ -1,4 +1,7 @@
-use super::{Resilient, ServerCall, error_data, net::Net, thrown, unreadable::Unreadable};
+use super::{
+    Resilient, ServerCall, error_data, net::Net, progress::Reporting, thrown,
+    unreadable::Unreadable,
+};
 use crate::{
     classify::catch_panic,
     failure::{BoxError, Class, Failure, Stopped},
@@ -18,11 +21,14 @@ where
     pub(super) async fn dispatch(
         &self,
         request: Request,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<Answer, ErrorData> {
         let _counted = self.running.one_more();
         let hints = self.hints(&request, &context).await;
-        self.send(ServerCall::new(request, hints, context)).await
+        let reporting = Reporting::begin(&mut context, &self.bridges, self.heartbeat);
+        let call = ServerCall::new(request, hints, context);
+        let report = reporting.as_ref().map(Reporting::report);
+        self.send(call.reported(report), reporting).await
     }
 
     /// Sends a request through the stack that the handler is not to see.
@@ -34,10 +40,14 @@ where
     ) -> Result<Answer, ErrorData> {
         let _counted = self.running.one_more();
         let call = ServerCall::new(request, None, context);
-        self.send(call.unreadable(unreadable)).await
+        self.send(call.unreadable(unreadable), None).await
     }
 
-    async fn send(&self, call: ServerCall) -> Result<Answer, ErrorData> {
+    async fn send(
+        &self,
+        call: ServerCall,
+        reporting: Option<Reporting>,
+    ) -> Result<Answer, ErrorData> {
         let cancellation = call.context().ct.clone();
         let mut answer = Net::under(self.stack.clone().oneshot(call));
         // The answer first: one that is there is not thrown away.
@@ -50,6 +60,7 @@ where
             },
             // Nobody reads this.
             () = cancellation.cancelled() => Err(error_data::answer(&Failure::cancelled(""))),
+            never = Reporting::beat(reporting.as_ref()) => match never {},
             // In a wait, or in a queue: what runs is cut off where it runs.
             () = self.running.cut_off() => {
                 ledger::drop_for(shut_down(), answer);

@@ -1,6 +1,6 @@
 use super::{Attempt, ServerCall, running::Running, thrown};
 use crate::{
-    call::ToolCall,
+    call::{Ticker, ToolCall},
     failure::{BoxError, Failure, Stopped},
     rmcp::{Answer, Request},
 };
@@ -52,16 +52,23 @@ impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
             return Box::pin(async { Err(refused().into()) });
         }
         let cut_off = cut_off(&call);
+        let (ticker, reported) = call.begin_reports(attempt);
         let handler = Arc::clone(&self.handler);
         let running = self.running.clone();
         Box::pin(async move {
-            let answer = thrown::catch(answer(&*handler, call, Attempt::new(attempt)));
+            let answer = thrown::catch(answer(&*handler, call, Attempt::new(attempt), ticker));
+            let mut reported = reported;
             // The answer first: one that is there is not thrown away.
-            tokio::select! {
+            let answer = tokio::select! {
                 biased;
                 answer = answer => answer,
                 () = running.cut_off() => Err(cut_off.into()),
+            };
+            if let (Some(reported), Err(error)) = (&mut reported, &answer) {
+                let failure = error.downcast_ref::<Failure>();
+                reported.failed(failure.map(|failure| failure.class().as_str()));
             }
+            answer
         })
     }
 }
@@ -70,9 +77,11 @@ async fn answer<H: ServerHandler>(
     handler: &H,
     call: ServerCall,
     attempt: Attempt,
+    ticker: Ticker,
 ) -> Result<Answer, ::rmcp::ErrorData> {
     let (request, mut context) = call.into_parts();
     context.extensions.insert(attempt);
+    context.extensions.insert(ticker);
     // Cancelled with the attempt, however it ends: for what the handler may have spawned.
     context.ct = context.ct.child_token();
     let _ended = context.ct.clone().drop_guard();

@@ -9,6 +9,7 @@ mod forward;
 mod handler;
 mod learned;
 mod net;
+mod progress;
 mod resilient;
 mod run;
 mod running;

@@ -1,4 +1,4 @@
-use super::{HandlerService, learned::Learned, running::Running};
+use super::{HandlerService, learned::Learned, progress::Bridges, running::Running};
 use crate::{
     call_log::Sink,
     fatal::{FatalHandle, FatalLayer},
@@ -16,6 +16,10 @@ const LAST_FLUSH: Duration = Duration::from_secs(1);
 /// clients kill a process 10 s after SIGTERM or later.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// How often a client hears of a call that reports nothing itself, by default: the SDKs' clients
+/// hang up after 60 s.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
 /// The preset around a handler.
 pub type PresetStack<H> = Resilience<Timeout<HandlerService<H>>>;
 
@@ -30,6 +34,9 @@ pub struct Resilient<H, S = PresetStack<H>> {
     pub(super) running: Running,
     pub(super) grace: Duration,
     pub(super) learned: Learned,
+    pub(super) heartbeat: Option<Duration>,
+    // Those of this clone: rmcp gives each session a clone of its own.
+    pub(super) bridges: Bridges,
     log: Option<Arc<dyn Sink>>,
 }
 
@@ -99,6 +106,8 @@ impl<H: ServerHandler, S> Resilient<H, S> {
             running,
             grace: GRACE,
             learned: Learned::default(),
+            heartbeat: Some(HEARTBEAT),
+            bridges: Bridges::default(),
             log: None,
         }
     }
@@ -120,6 +129,18 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self
+    }
+
+    /// How often the client of a waiting call gets progress from the server itself: every 15 s, unless
+    /// set. `None` or zero turns it off.
+    ///
+    /// Only a client that gave a progress token gets any, and only while its call waits: for an attempt,
+    /// or for a tool that has not reported in this attempt. See [the page of the
+    /// adapter](crate::rmcp#progress).
+    #[must_use]
+    pub fn heartbeat(mut self, every: impl Into<Option<Duration>>) -> Self {
+        self.heartbeat = every.into().filter(|every| !every.is_zero());
         self
     }
 
@@ -164,6 +185,8 @@ impl<H, S: Clone> Clone for Resilient<H, S> {
             running: self.running.clone(),
             grace: self.grace,
             learned: self.learned.clone(),
+            heartbeat: self.heartbeat,
+            bridges: Bridges::default(),
             log: self.log.clone(),
         }
     }

@@ -1,5 +1,6 @@
 use super::{
     Resilient, ServerCall, Stop,
+    progress::Wire,
     stdio::{Recognized, recognize},
 };
 use crate::{
@@ -117,7 +118,7 @@ where
     {
         let server = self.clone();
         let mut fatal = pin!(server.fatal.wait());
-        let mut serving = pin!(self.serve(transport));
+        let mut serving = pin!(self.serve(Wire::new(transport.into_transport())));
         let mut end = None;
         let handshake = tokio::select! {
             handshake = serving.as_mut() => Ok(handshake),

@@ -8,6 +8,8 @@ mod process;
 mod program;
 mod proxy;
 pub(crate) mod scripted;
+#[path = "../../rmcp/support/traced.rs"]
+mod traced;
 
 pub(crate) use self::{
     hostile::{Ledger, call},
@@ -18,6 +20,7 @@ pub(crate) use self::{
     program::program,
     proxy::Proxy,
     scripted::Scripted,
+    traced::Traced,
 };
 use mcp_resilience::{
     ResilienceLayer,

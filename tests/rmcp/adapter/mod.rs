@@ -12,6 +12,7 @@ mod learned;
 mod loop_failure;
 mod nested;
 mod panics;
+mod progress;
 mod requests;
 mod run;
 mod shared;

@@ -89,7 +89,9 @@ async fn over_http_the_question_comes_on_the_stream_of_the_call() {
     within("202", http.post(initialized.to_string())).await;
 
     let call = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "ask"},
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        // With a token, so that what the tool sends is looked at.
+        "params": {"name": "ask", "_meta": {"progressToken": 7}},
     });
     // No other stream is open on which it could come.
     let mut stream = within("a stream", http.begin(call.to_string())).await;

@@ -41,6 +41,7 @@ async fn the_tools_are_annotated_as_the_table_says(wire: Wire) {
         ("get_author", true, true),
         ("get_author_strict", true, false),
         ("get_author_unchecked", true, false),
+        ("print_catalog", true, false),
         ("quote_price", true, false),
         ("recommend", true, false),
         ("reserve", false, false),

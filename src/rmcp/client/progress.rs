@@ -1,0 +1,147 @@
+use super::ClientCall;
+use crate::call::{Progress, Ticker, ToolCall};
+use ::rmcp::{
+    RoleClient,
+    model::{
+        ClientRequest, GetMeta, JsonRpcMessage, NumberOrString, ProgressToken, RequestParamsMeta,
+        ServerNotification,
+    },
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicI64, Ordering::Relaxed},
+    },
+};
+
+/// Where the tokens of attempts begin: rmcp's own count from 0. Old servers read tokens into 32 bits.
+const FIRST: i64 = 1 << 30;
+
+/// The attempts that run on one connection, by the token that each sends.
+///
+/// rmcp replaces the token that a caller set, and tells its own too late: a report may come before.
+/// So each attempt gets a token here, which takes the place of rmcp's when the request leaves.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Incoming(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    attempts: Mutex<HashMap<i64, Listener>>,
+    begun: AtomicI64,
+}
+
+/// What becomes of the reports of one attempt.
+#[derive(Debug)]
+struct Listener {
+    ticker: Ticker,
+    // The caller's.
+    token: Option<ProgressToken>,
+    level: Level,
+}
+
+/// The highest value that a caller was told, over all attempts at its call.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Level(Arc<Mutex<Option<f64>>>);
+
+/// An attempt is listened to until this is dropped.
+pub(super) struct Listening {
+    incoming: Incoming,
+    number: i64,
+}
+
+impl Incoming {
+    /// Listens to the reports of an attempt.
+    pub(super) fn listen(&self, call: &mut ClientCall) -> Listening {
+        let number = FIRST.saturating_add(self.0.begun.fetch_add(1, Relaxed));
+        let ticker = call.progress().map(Progress::ticker);
+        let level = call.level().clone();
+        let token = call.exchange_token(ProgressToken(NumberOrString::Number(number)));
+        if let Some(ticker) = ticker {
+            let listener = Listener {
+                ticker,
+                token,
+                level,
+            };
+            self.attempts().insert(number, listener);
+        }
+        Listening {
+            incoming: self.clone(),
+            number,
+        }
+    }
+
+    /// Gives the request of an attempt its own token back, which rmcp replaced.
+    pub(super) fn leave(&self, message: &mut TxJsonRpcMessage<RoleClient>) {
+        let JsonRpcMessage::Request(message) = message else {
+            return;
+        };
+        let token = match &message.request {
+            ClientRequest::CallToolRequest(request) => request.params.progress_token(),
+            ClientRequest::ReadResourceRequest(request) => request.params.progress_token(),
+            ClientRequest::GetPromptRequest(request) => request.params.progress_token(),
+            _ => None,
+        };
+        if let Some(token) = token
+            && number(&token).is_some_and(|number| self.attempts().contains_key(&number))
+        {
+            message.request.get_meta_mut().set_progress_token(token);
+        }
+    }
+
+    /// Ticks the attempt that a message reports of, and puts the caller's token in. Returns whether
+    /// the message is for the handler: the reports of an attempt that is over are not.
+    pub(super) fn arrive(&self, message: &mut RxJsonRpcMessage<RoleClient>) -> bool {
+        let JsonRpcMessage::Notification(message) = message else {
+            return true;
+        };
+        let ServerNotification::ProgressNotification(progress) = &mut message.notification else {
+            return true;
+        };
+        let params = &mut progress.params;
+        let Some(number) = number(&params.progress_token) else {
+            return true;
+        };
+        let attempts = self.attempts();
+        let Some(listener) = attempts.get(&number) else {
+            return number >= FIRST.saturating_add(self.0.begun.load(Relaxed));
+        };
+        listener.ticker.tick();
+        params.progress = listener.level.raise(params.progress);
+        if let Some(token) = &listener.token {
+            params.progress_token = token.clone();
+        }
+        true
+    }
+
+    fn attempts(&self) -> MutexGuard<'_, HashMap<i64, Listener>> {
+        let attempts = self.0.attempts.lock();
+        attempts.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The number of a token that may be one of ours. Some servers give a number back as a string.
+fn number(token: &ProgressToken) -> Option<i64> {
+    let number = match &token.0 {
+        NumberOrString::Number(number) => *number,
+        NumberOrString::String(text) => text.parse().ok()?,
+    };
+    (number >= FIRST).then_some(number)
+}
+
+impl Level {
+    fn raise(&self, value: f64) -> f64 {
+        let mut level = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Of a number and a NaN it is the number.
+        let raised = level.map_or(value, |level| level.max(value));
+        *level = Some(raised);
+        raised
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.incoming.attempts().remove(&self.number);
+    }
+}

@@ -1,0 +1,210 @@
+use crate::call::Ticker;
+use ::rmcp::model::ProgressNotificationParam;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+
+/// How much a heartbeat adds to the progress: too little to be seen, and below any step of a tool.
+const STEP: f64 = 1e-6;
+
+/// What the client of one call was told of its progress.
+#[derive(Debug, Default)]
+pub(in crate::rmcp::server) struct Report {
+    state: Mutex<State>,
+    // While a heartbeat is on its way: reports of the tool wait, so that none overtakes it.
+    is_beating: watch::Sender<bool>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    attempt: Attempt,
+    // The highest value so far.
+    level: Option<f64>,
+}
+
+#[derive(Debug, Default)]
+enum Attempt {
+    #[default]
+    None,
+    Running {
+        number: u32,
+        ticker: Ticker,
+        has_reported: bool,
+    },
+    Over {
+        number: u32,
+        class: Option<&'static str>,
+    },
+}
+
+/// An attempt that is over once this is dropped, also if nobody waited for its end.
+#[derive(Debug)]
+pub(in crate::rmcp::server) struct Reported {
+    report: Arc<Report>,
+    number: u32,
+    class: Option<&'static str>,
+}
+
+/// What is to be done with a message.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    Send,
+    /// Send it once the heartbeat has left.
+    After(watch::Receiver<bool>),
+    /// A heartbeat: it has left when the guard is dropped.
+    Beat(Beat),
+    Drop,
+}
+
+/// A heartbeat that is on its way.
+#[derive(Debug)]
+pub(super) struct Beat(Arc<Report>);
+
+impl Report {
+    /// An attempt begins: what the tool reports from here on ticks it.
+    pub(in crate::rmcp::server) fn begin(
+        self: &Arc<Self>,
+        number: u32,
+        ticker: Ticker,
+    ) -> Reported {
+        self.state().attempt = Attempt::Running {
+            number,
+            ticker,
+            has_reported: false,
+        };
+        Reported {
+            report: Arc::clone(self),
+            number,
+            class: None,
+        }
+    }
+
+    /// A report of the tool.
+    pub(super) fn pass(&self, params: &mut ProgressNotificationParam) -> Verdict {
+        let mut state = self.state();
+        if let Attempt::Running {
+            ticker,
+            has_reported,
+            ..
+        } = &mut state.attempt
+        {
+            ticker.tick();
+            *has_reported = true;
+        }
+        state.raise(&mut params.progress);
+        drop(state);
+        let is_beating = *self.is_beating.borrow();
+        if is_beating {
+            Verdict::After(self.is_beating.subscribe())
+        } else {
+            Verdict::Send
+        }
+    }
+
+    /// A heartbeat. It gets its value here, where the order of messages is known.
+    pub(super) fn beat(self: &Arc<Self>, params: &mut ProgressNotificationParam) -> Verdict {
+        let mut state = self.state();
+        if state.has_reported() {
+            return Verdict::Drop;
+        }
+        params.progress = state.step();
+        drop(state);
+        self.is_beating.send_replace(true);
+        Verdict::Beat(Beat(Arc::clone(self)))
+    }
+
+    /// What a heartbeat says. `None` if the tool reports by itself.
+    pub(super) fn message(&self) -> Option<String> {
+        let state = self.state();
+        Some(match &state.attempt {
+            _ if state.has_reported() => return None,
+            Attempt::None => "waiting to run".to_owned(),
+            Attempt::Running { number: 1, .. } => "still running".to_owned(),
+            Attempt::Running { number, .. } => format!("still running, attempt {number}"),
+            Attempt::Over { number, class } => {
+                let class = class.map_or_else(String::new, |class| format!(" ({class})"));
+                format!("waiting to try again, attempt {number} failed{class}")
+            }
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn has_reported(&self) -> bool {
+        let attempt = &self.attempt;
+        matches!(attempt, Attempt::Running { has_reported, .. } if *has_reported)
+    }
+
+    /// Raises a value to the highest so far.
+    fn raise(&mut self, value: &mut f64) {
+        // Of a number and a NaN it is the number.
+        let level = self.level.map_or(*value, |level| level.max(*value));
+        *value = level;
+        self.level = Some(level);
+    }
+
+    fn step(&mut self) -> f64 {
+        let next = match self.level {
+            Some(level) => (level + STEP).max(level.next_up()),
+            None => 0.0,
+        };
+        self.level = Some(next);
+        next
+    }
+}
+
+impl Verdict {
+    pub(super) fn is_to_send(&self) -> bool {
+        !matches!(self, Self::Drop)
+    }
+
+    /// Sends the message as this says. `sending` is its transport's future, if it is to be sent.
+    pub(super) async fn apply<E>(
+        self,
+        sending: Option<impl Future<Output = Result<(), E>>>,
+    ) -> Result<(), E> {
+        let Some(sending) = sending else {
+            return Ok(());
+        };
+        let beat = match self {
+            Self::After(mut is_beating) => {
+                // An error: the call has ended, and its heartbeats with it.
+                let _ = is_beating.wait_for(|is_beating| !is_beating).await;
+                None
+            }
+            Self::Beat(beat) => Some(beat),
+            Self::Send | Self::Drop => None,
+        };
+        let sent = sending.await;
+        drop(beat);
+        sent
+    }
+}
+
+impl Reported {
+    /// Notes the class of the failure, if it is known.
+    pub(in crate::rmcp::server) fn failed(&mut self, class: Option<&'static str>) {
+        self.class = class;
+    }
+}
+
+impl Drop for Reported {
+    fn drop(&mut self) {
+        let mut state = self.report.state();
+        if let Attempt::Running { number, .. } = state.attempt
+            && number == self.number
+        {
+            let class = self.class;
+            state.attempt = Attempt::Over { number, class };
+        }
+    }
+}
+
+impl Drop for Beat {
+    fn drop(&mut self) {
+        self.0.is_beating.send_replace(false);
+    }
+}

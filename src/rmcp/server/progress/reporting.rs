@@ -1,0 +1,81 @@
+use super::{
+    Bridges, Report,
+    outgoing::{Heartbeat, Outgoing},
+};
+use ::rmcp::{
+    Peer, RoleServer,
+    model::{ProgressNotification, ProgressNotificationParam, ProgressToken},
+    service::RequestContext,
+};
+use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
+use tokio::time::sleep;
+
+/// One call whose client gave a token for progress, and whose messages can be seen.
+pub(in crate::rmcp::server) struct Reporting {
+    token: ProgressToken,
+    report: Arc<Report>,
+    outgoing: Outgoing,
+    peer: Peer<RoleServer>,
+    heartbeat: Option<Duration>,
+}
+
+impl Reporting {
+    /// Has the call's reports seen from here on. `None` without a token, or if nothing can be seen.
+    pub(in crate::rmcp::server) fn begin(
+        context: &mut RequestContext<RoleServer>,
+        bridges: &Bridges,
+        heartbeat: Option<Duration>,
+    ) -> Option<Self> {
+        let token = context.meta.get_progress_token()?;
+        let outgoing = match context.extensions.remove::<Outgoing>() {
+            Some(outgoing) => outgoing,
+            None => {
+                let (peer, outgoing) = bridges.instead_of(&context.peer)?;
+                context.peer = peer;
+                outgoing
+            }
+        };
+        let report = Arc::<Report>::default();
+        outgoing.add(token.clone(), Arc::clone(&report));
+        Some(Self {
+            token,
+            report,
+            outgoing,
+            peer: context.peer.clone(),
+            heartbeat,
+        })
+    }
+
+    pub(in crate::rmcp::server) fn report(&self) -> Arc<Report> {
+        Arc::clone(&self.report)
+    }
+
+    /// Tells the client, again and again, that the call is alive, unless its tool does. Never ends.
+    pub(in crate::rmcp::server) async fn beat(reporting: Option<&Self>) -> Infallible {
+        let call = reporting.and_then(|call| Some((call, call.heartbeat?)));
+        let Some((call, every)) = call else {
+            return pending().await;
+        };
+        loop {
+            sleep(every).await;
+            if let Some(message) = call.report.message() {
+                call.send(message).await;
+            }
+        }
+    }
+
+    async fn send(&self, message: String) {
+        // Its value is set when it leaves.
+        let params = ProgressNotificationParam::new(self.token.clone(), 0.0);
+        let mut heartbeat = ProgressNotification::new(params.with_message(message));
+        heartbeat.extensions.insert(Heartbeat);
+        // A client that is gone needs none.
+        let _ = self.peer.send_notification(heartbeat.into()).await;
+    }
+}
+
+impl Drop for Reporting {
+    fn drop(&mut self) {
+        self.outgoing.remove(&self.token, &self.report);
+    }
+}
