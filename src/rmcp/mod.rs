@@ -152,7 +152,7 @@
 //! that is dropped; the request's token is cancelled for what it may have spawned. The handler's
 //! future itself runs in rmcp's own task.
 //!
-//! A client that only leaves is another matter. Over stdio rmcp gives what runs five seconds, and
+//! A client that only leaves is another matter. Over stdio what runs gets ten seconds, and
 //! drops it then; a session of HTTP outlives its requests, so that a client may fetch the answer
 //! later, and what runs goes on to its end.
 //!

@@ -51,7 +51,7 @@ impl Shared {
         for name in &*self.named {
             if !tools.iter().any(|tool| *tool.name == **name) {
                 tracing::warn!(
-                    tool = &**name,
+                    tool = crate::text::shown_name(name),
                     "there is a policy for a tool that the server does not list"
                 );
             }

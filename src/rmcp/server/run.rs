@@ -42,7 +42,7 @@ where
     ///
     /// | End | New calls | Running calls | Result | Exit code |
     /// |---|---|---|---|---|
-    /// | the client leaves (stdin ends) | none | get 5 s from rmcp, then are dropped: `cancelled` in the log | `Ok` | 0 |
+    /// | the client leaves (stdin ends) | none | get 10 s (after 5 s without progress and requests to the client, which rmcp ends), then are dropped: `cancelled` in the log | `Ok` | 0 |
     /// | SIGTERM, SIGINT, SIGHUP | refused | get the [grace](Self::grace) of 10 s, then are cut off and answered | `Ok` | 0 |
     /// | a second signal | refused | are cut off at once and answered | `Ok` | 0 |
     /// | a fatal failure | answered with the cause | as after a signal | `Err` | 1 |

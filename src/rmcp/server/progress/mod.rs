@@ -14,6 +14,7 @@
 
 mod bridge;
 mod bridges;
+mod open;
 mod outgoing;
 mod report;
 mod reporting;

@@ -1,19 +1,27 @@
-use super::outgoing::Outgoing;
+use super::{open::Open, outgoing::Outgoing};
 use ::rmcp::{
     RoleServer,
     model::{ClientRequest, GetExtensions, JsonRpcMessage},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
+use tokio::time::{Instant, timeout_at};
+
+/// How long the end of the input waits for the answers to what came before it.
+const AFTER_END: Duration = Duration::from_secs(5);
 
 /// A transport that sees the progress which tools report.
 ///
 /// Each call that comes in carries the [`Outgoing`] of its connection, so that it can be registered
-/// there.
+/// there. The end of the input is held back until all requests are answered: after it rmcp sends no
+/// progress and asks the client nothing, and a tool that waits for either would never answer.
 pub(in crate::rmcp::server) struct Wire<T> {
     transport: T,
     outgoing: Outgoing,
+    open: Open,
+    // Set at the end of the input.
+    held_until: Option<Instant>,
 }
 
 impl<T> Wire<T> {
@@ -21,6 +29,8 @@ impl<T> Wire<T> {
         Self {
             transport,
             outgoing: Outgoing::default(),
+            open: Open::default(),
+            held_until: None,
         }
     }
 }
@@ -36,13 +46,31 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Wire<T> {
         &mut self,
         mut message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let answered = self.open.answered(&message);
         let verdict = self.outgoing.look(&mut message);
         let sending = verdict.is_to_send().then(|| self.transport.send(message));
-        verdict.apply(sending)
+        let sent = verdict.apply(sending);
+        async move {
+            let outcome = sent.await;
+            drop(answered);
+            outcome
+        }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let mut message = self.transport.receive().await?;
+        let message = match self.held_until {
+            None => self.transport.receive().await,
+            Some(_) => None,
+        };
+        let Some(mut message) = message else {
+            let until = *self
+                .held_until
+                .get_or_insert_with(|| Instant::now() + AFTER_END);
+            // In time or not: then it is the end.
+            let _ = timeout_at(until, self.open.none()).await;
+            return None;
+        };
+        self.open.came(&message);
         if let JsonRpcMessage::Request(request) = &mut message
             && let ClientRequest::CallToolRequest(_)
             | ClientRequest::ReadResourceRequest(_)
