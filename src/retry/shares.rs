@@ -1,6 +1,8 @@
 use super::budget::REPEAT;
+use crate::call::{Method, ToolCall};
 use std::{
     collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -78,4 +80,16 @@ fn place(all: &HashMap<u64, i64>, tool: u64) -> u64 {
     } else {
         tool
     }
+}
+
+/// The number of a tool's share in the budget. All resources have one together, since each has a
+/// name of its own, and so have all prompts.
+pub(super) fn share(call: &impl ToolCall) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let method = call.method();
+    method.hash(&mut hasher);
+    if method == Method::CallTool {
+        call.name().hash(&mut hasher);
+    }
+    hasher.finish()
 }
