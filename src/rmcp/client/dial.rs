@@ -63,7 +63,7 @@ where
             let message = format!("the tool server was not ready within {start_timeout:?}");
             Err(Failure::timeout(message).because(elapsed))
         })
-        .map_err(|failure| failure.not_sent())?;
+        .map_err(Failure::not_sent)?;
     let lister = Lister::new(running.peer().clone(), shared.catalog.clone());
     let remains = start_timeout.saturating_sub(begun.elapsed());
     let first = lister.begin(start_timeout / 2, remains).await;
