@@ -1,5 +1,5 @@
 use super::{Catalog, census::Census};
-use crate::policy::Policies;
+use crate::{policy::Policies, text};
 use ::rmcp::service::ClientLifecycleMode;
 use std::{sync::Arc, time::Duration};
 
@@ -51,7 +51,7 @@ impl Shared {
         for name in &*self.named {
             if !tools.iter().any(|tool| *tool.name == **name) {
                 tracing::warn!(
-                    tool = crate::text::shown_name(name),
+                    tool = %text::shown_name(name),
                     "there is a policy for a tool that the server does not list"
                 );
             }

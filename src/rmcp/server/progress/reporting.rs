@@ -27,13 +27,12 @@ impl Reporting {
         heartbeat: Option<Duration>,
     ) -> Option<Self> {
         let token = context.meta.get_progress_token()?;
-        let outgoing = match context.extensions.remove::<Outgoing>() {
-            Some(outgoing) => outgoing,
-            None => {
-                let (peer, outgoing) = bridges.instead_of(&context.peer)?;
-                context.peer = peer;
-                outgoing
-            }
+        let outgoing = if let Some(outgoing) = context.extensions.remove::<Outgoing>() {
+            outgoing
+        } else {
+            let (peer, outgoing) = bridges.instead_of(&context.peer)?;
+            context.peer = peer;
+            outgoing
         };
         let report = Arc::<Report>::default();
         outgoing.add(token.clone(), Arc::clone(&report));
