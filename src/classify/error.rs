@@ -5,13 +5,7 @@ use std::error::Error;
 /// Names an error: by the user's rules, by its type, or as a crash.
 pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
     let (error, is_returned) = Returned::unmark(error);
-    let mut failure = name(error, is_returned, rules);
-    // A stack that the tool called on through has shut. That is the tool's trouble, and not the
-    // end of this one.
-    if failure.class() == Class::Fatal && failure.is_confined() {
-        failure.set_class(Class::Disabled);
-    }
-    failure
+    name(error, is_returned, rules).confined_to_its_stack()
 }
 
 fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
@@ -26,7 +20,10 @@ fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
         .find_map(|cause| rules.on_error(cause));
     if let Some(failure) = by_rule {
         // The user knows.
-        let failure = failure.attributed_to(Witness::Author);
+        let mut failure = failure.attributed_to(Witness::Author);
+        if is_returned {
+            failure = failure.across(Border::Handler);
+        }
         return read_again(failure, rules).because(error);
     }
     let error = match error.downcast::<RpcError>() {
@@ -34,7 +31,7 @@ fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
             // By its number it may be of a request that the handler made itself, and it has no
             // session to lose.
             let failure = rpc::classify(*error, rules.lookup(), Session::None);
-            return failure.delivery_across(Border::Handler);
+            return failure.across(Border::Handler);
         }
         Ok(error) => return rpc::classify(*error, rules.lookup(), Session::Untold),
         Err(error) => error,

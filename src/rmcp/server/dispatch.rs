@@ -1,4 +1,6 @@
-use super::{Resilient, ServerCall, error_data, net::Net, thrown, unreadable::Unreadable};
+use super::{
+    Resilient, ServerAnswer, ServerCall, error_data, net::Net, thrown, unreadable::Unreadable,
+};
 use crate::{
     classify::catch_panic,
     failure::{BoxError, Class, Failure, Stopped},
@@ -11,7 +13,7 @@ use tower::{Service, ServiceExt};
 impl<H, S> Resilient<H, S>
 where
     H: ServerHandler,
-    S: Service<ServerCall, Response = Answer> + Clone,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone,
     S::Error: Into<BoxError>,
 {
     /// Sends a request through the stack, unless the client gives it up.
@@ -44,7 +46,7 @@ where
         tokio::select! {
             biased;
             outcome = &mut answer => match outcome {
-                Ok(Ok(answer)) => Ok(answer),
+                Ok(Ok(answer)) => Ok(answer.into_inner()),
                 Ok(Err(error)) => Err(self.refuse(&Failure::from_any(error))),
                 Err(panic) => Err(report(&panic)),
             },
