@@ -4,7 +4,7 @@ use super::{
 };
 use crate::{
     backoff::OwnWaits,
-    call::{self, Method, ToolCall},
+    call::{self, HintSource, Method, ToolCall},
     failure::{Class, Failure, Limit, LimitReached, Stopped},
     ledger::{self, Retried},
 };
@@ -21,6 +21,8 @@ use tower::Service;
 pub(super) struct Progress<S, Req> {
     settings: Arc<Settings>,
     word: Word,
+    // Only if the call may run twice by its hints, and these may change.
+    hint_source: Option<HintSource>,
     // Gone once the last permitted attempt is made: that one moves the call.
     again: Option<(Req, S)>,
     // Only if there is a deadline, which follows it.
@@ -50,12 +52,14 @@ impl<S, Req> Progress<S, Req> {
     pub(super) fn new(
         settings: Arc<Settings>,
         word: Word,
+        hint_source: Option<HintSource>,
         again: Option<(Req, S)>,
         running: Option<call::Attempt>,
     ) -> Self {
         Self {
             settings,
             word,
+            hint_source,
             again,
             running,
             begun: None,
@@ -240,9 +244,12 @@ impl<S, Req> Progress<S, Req> {
 impl<S, Req: ToolCall> Progress<S, Req> {
     /// Looks at the hints again: they may have changed while the call ran.
     pub(super) fn look_again(&mut self) {
-        if let (Word::Hinted, Some((call, _))) = (self.word, &self.again)
-            && !call.hints().may_repeat()
-        {
+        let hints = match (&self.hint_source, &self.again) {
+            (Some(source), _) => source.hints(),
+            (None, Some((call, _))) => call.hints(),
+            (None, None) => return,
+        };
+        if self.word == Word::Hinted && !hints.may_repeat() {
             self.word = Word::Unsaid;
         }
     }

@@ -1,4 +1,8 @@
-use super::{ResponseFuture, progress::Progress, settings::Settings};
+use super::{
+    ResponseFuture,
+    progress::Progress,
+    settings::{Settings, Word},
+};
 use crate::{
     call::{self, ToolCall},
     failure::{BoxError, Failure},
@@ -38,6 +42,7 @@ where
     fn call(&mut self, call: Req) -> Self::Future {
         let settings = self.table.of(&call);
         let word = settings.word_on(&call);
+        let hint_source = (word == Word::Hinted).then(|| call.hint_source()).flatten();
         // The attempts' own limits are others' business.
         let has_deadline = settings.limits.deadline.is_some();
         let reports = call.progress().filter(|_| has_deadline);
@@ -45,7 +50,7 @@ where
         // The instance that was made ready takes the first attempt. The clone is not ready: the
         // future readies it before every further one.
         let again = (settings.max_attempts > 1).then(|| (call.clone(), self.inner.clone()));
-        let progress = Progress::new(Arc::clone(settings), word, again, running);
+        let progress = Progress::new(Arc::clone(settings), word, hint_source, again, running);
         ResponseFuture::new(self.inner.call(call), progress)
     }
 }
