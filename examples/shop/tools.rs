@@ -161,7 +161,7 @@ impl Bookshop {
                 "price": "12.50",
             })));
         }
-        // What the service answers, handed on as it is.
+        // What the service answers, handed on as it is: called again only because the tool is read-only.
         Ok(CallToolResult::structured_error(json!({
             "service": "single",
             "code": "rate_limited",

@@ -66,7 +66,7 @@ where
         let mut state = self.project().state;
         loop {
             match state.as_mut().project() {
-                StateProj::Calling(answer) => return answer.poll(cx).map_err(Failure::from_any),
+                StateProj::Calling(answer) => return answer.poll(cx).map_err(passed_on),
                 StateProj::Waiting(waiting) => {
                     let answer = ready!(waiting.poll(cx))?;
                     state.set(State::Calling(answer));
@@ -83,7 +83,7 @@ where
 {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Future, Failure>> {
         if let Poll::Ready(readied) = self.service.poll_ready(cx) {
-            readied.map_err(Failure::from_any)?;
+            readied.map_err(passed_on)?;
             let call = self.call.take().expect("a call is made once");
             return Poll::Ready(Ok(self.service.call(call)));
         }
@@ -99,11 +99,17 @@ where
             ready!(timer.as_mut().poll(cx));
             let reached = LimitReached::new(Limit::Readiness, patience);
             let failure = Failure::timeout("the tool service was not ready in time");
-            let failure = failure.because(reached).not_sent();
+            let failure = failure.because(reached).not_sent().spent();
             return Poll::Ready(Err(failure));
         }
         Poll::Pending
     }
+}
+
+/// A tool may have this layer around a client of its own: what it says of the client's call is not said
+/// of the tool's.
+fn passed_on(error: impl Into<BoxError>) -> Failure {
+    Failure::from_any(error).spent()
 }
 
 impl<S, Req> fmt::Debug for ResponseFuture<S, Req>

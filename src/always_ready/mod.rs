@@ -16,6 +16,9 @@
 //! Right inside [`retry`](crate::retry): then its deadline covers the wait for a first readiness too, and
 //! a call that finds nobody ready leaves its line in the [`call_log`](crate::call_log).
 //!
+//! Not inside [`classify`](crate::classify): what a service below says of whether the call ran does not
+//! count beyond such a border.
+//!
 //! Layers outside of it see no back-pressure any more: put a load shed or a concurrency limit inside.
 //!
 //! The instance that was made ready is the one that is called. Dropping the future gives up its

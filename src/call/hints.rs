@@ -73,6 +73,18 @@ impl Hints {
         self.output_schema
     }
 
+    /// What both say.
+    #[cfg(any(feature = "rmcp-client", feature = "rmcp"))]
+    pub(crate) fn agreed(self, other: Self) -> Self {
+        Self {
+            read_only: self.read_only && other.read_only,
+            idempotent: self.idempotent && other.idempotent,
+            output_schema: self
+                .output_schema
+                .filter(|declared| other.output_schema == Some(*declared)),
+        }
+    }
+
     /// The same hints with what others say of the `outputSchema`; unless they do not know it.
     #[cfg(any(feature = "rmcp-client", feature = "rmcp"))]
     pub(crate) const fn with_schema_of(mut self, other: Self) -> Self {

@@ -66,6 +66,7 @@
 //! ```
 
 mod arguments;
+mod hint_source;
 mod hints;
 mod method;
 mod progress;
@@ -75,6 +76,7 @@ mod tool_result;
 pub(crate) use self::progress::{Attempt, due, ends_at_ceiling};
 pub use self::{
     arguments::Arguments,
+    hint_source::HintSource,
     hints::Hints,
     method::Method,
     progress::{Progress, Ticker},

@@ -1,4 +1,4 @@
-use super::{Arguments, Hints, Method, Progress};
+use super::{Arguments, HintSource, Hints, Method, Progress};
 use serde_json::{Map, Value};
 
 /// A request to run one tool, or to read one resource or prompt.
@@ -32,6 +32,12 @@ pub trait ToolCall {
     /// What is known of the tool, as of now: a retry asks again after each failed attempt.
     fn hints(&self) -> Hints {
         Hints::new()
+    }
+
+    /// Where the hints come from, if they may change while the call runs. It tells them also after the
+    /// call was handed to the service, as the last attempt is.
+    fn hint_source(&self) -> Option<HintSource> {
+        None
     }
 
     /// The JSON-RPC id: a number or a string.

@@ -26,6 +26,15 @@ pub trait ToolResult: Sized + Send + Sync + 'static {
         false
     }
 
+    /// Whether a handler behind an adapter returned it, and no server sent it.
+    ///
+    /// A handler may return what it got of a service that it called after half its work. So the
+    /// envelope of such a result gives class, code and wait, but it never says that this call did not
+    /// run, or that it may run again.
+    fn is_from_handler(&self) -> bool {
+        false
+    }
+
     /// The text blocks, in their order.
     fn texts(&self) -> impl Iterator<Item = &str> {
         iter::empty()

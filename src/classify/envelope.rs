@@ -112,6 +112,7 @@ impl Envelope {
     pub(super) fn into_failure(self, named: Named) -> Failure {
         let (retryable, by) = match (self.retryable, self.repeatable) {
             (None, Some(witness)) => (Some(true), witness),
+            (Some(true), Some(Witness::Author)) => (Some(true), Witness::Author),
             (said, _) => (said, self.speaker),
         };
         let failure = Failure::new(named.class, self.message.unwrap_or_default())
@@ -148,7 +149,7 @@ impl Envelope {
                 self.status = http_status(value);
             }
             // A part of what was done may be repeatable, where the whole is not.
-            if place.is_the_call && says_yes(key, value) {
+            if place.is_alone && says_yes(key, value) {
                 self.say_retryable(true);
             }
         }
@@ -166,7 +167,7 @@ impl Envelope {
                     let own = lookup.own_word(text);
                     let is_repeatable = match own {
                         Some(own) => own.is_repeatable,
-                        None => is_repeatable(text, place.object),
+                        None => place.is_alone && is_repeatable(text, place.object),
                     };
                     let by = own.map_or(self.speaker, |_| Witness::Author);
                     self.repeatable = (place.is_the_call && is_repeatable).then_some(by);
@@ -193,10 +194,12 @@ impl Envelope {
     }
 
     fn read_in(&self, named: Named, place: &Place<'_>) -> Named {
-        if place.is_the_call {
-            named.read_from(self.speaker)
-        } else {
-            named.of_a_part()
+        match place {
+            Place { is_alone: true, .. } => named.read_from(self.speaker),
+            Place {
+                is_the_call: true, ..
+            } => named.read_from(Witness::Hearsay),
+            _ => named.of_a_part(),
         }
     }
 

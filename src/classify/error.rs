@@ -5,17 +5,11 @@ use std::error::Error;
 /// Names an error: by the user's rules, by its type, or as a crash.
 pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
     let (error, is_returned) = Returned::unmark(error);
-    let mut failure = name(error, is_returned, rules);
-    // A stack that the tool called on through has shut. That is the tool's trouble, and not the
-    // end of this one.
-    if failure.class() == Class::Fatal && failure.is_confined() {
-        failure.set_class(Class::Disabled);
-    }
-    failure
+    name(error, is_returned, rules).confined_to_its_stack()
 }
 
 /// The user knows.
-fn by_rule(error: &(dyn Error + 'static), rules: &Rules) -> Option<Failure> {
+fn by_rule(error: &(dyn Error + 'static), is_returned: bool, rules: &Rules) -> Option<Failure> {
     // A failure with a name knows what it holds: what stands behind it is not looked at.
     let has_no_name = |cause: &&(dyn Error + 'static)| {
         let failure = cause.downcast_ref::<Failure>();
@@ -25,7 +19,11 @@ fn by_rule(error: &(dyn Error + 'static), rules: &Rules) -> Option<Failure> {
         .errors()
         .take_while(has_no_name)
         .find_map(|cause| rules.on_error(cause))?;
-    Some(read_again(failure.attributed_to(Witness::Author), rules))
+    let mut failure = failure.attributed_to(Witness::Author);
+    if is_returned {
+        failure = failure.across(Border::Handler);
+    }
+    Some(read_again(failure, rules))
 }
 
 /// The outer one knows more: a failure may have been made of a JSON-RPC error.
@@ -38,7 +36,7 @@ fn rpc_error(error: &(dyn Error + 'static)) -> Option<RpcError> {
 }
 
 fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
-    if let Some(failure) = by_rule(&*error, rules) {
+    if let Some(failure) = by_rule(&*error, is_returned, rules) {
         return failure.because(error);
     }
     let error = match error.downcast::<RpcError>() {
@@ -46,7 +44,7 @@ fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
             // By its number it may be of a request that the handler made itself, and it has no
             // session to lose.
             let failure = rpc::classify(*error, rules.lookup(), Session::None);
-            return failure.delivery_across(Border::Handler);
+            return failure.across(Border::Handler);
         }
         Ok(error) => return rpc::classify(*error, rules.lookup(), Session::Untold),
         Err(error) => error,

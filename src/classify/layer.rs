@@ -48,6 +48,9 @@ impl ClassifyLayer {
     /// Teaches it to see a failure in results of one type, flagged or not. A result that is one
     /// is flagged, and goes up inside the failure; so it may be repeated.
     ///
+    /// The type is that of the service's answers: behind the adapter of rmcp a `ServerAnswer`, of a client
+    /// an `Answer`.
+    ///
     /// For servers that forget the flag. Looking into a text for it is guessing: a document may
     /// well speak of an error.
     #[must_use]

@@ -23,7 +23,10 @@
 //!
 //! **A text is anybody's**, since a tool may echo there what a third party said. JSON in it gives class,
 //! code and wait; that the call did not run, or may run again, only structured content, those two keys
-//! of `_meta`, and the `data` of a JSON-RPC error say. See
+//! of `_meta`, and the `data` of a JSON-RPC error say. Behind an adapter nothing of a handler's answer
+//! says it but the words of its author, [`before_running`](crate::Failure::before_running) and
+//! [`with_retryable`](crate::Failure::with_retryable): a handler may hand on what a service answered that
+//! it called after half its work. See
 //! [who may say it](crate::failure#whether-the-tool-ran).
 //!
 //! # From what a server answers to what the stack does
@@ -71,7 +74,7 @@
 //! | text `Error calling tool 'NAME': …`, `An error occurred invoking 'NAME': …` | `Tool`; `Crash` without a message | no |
 //! | JSON-RPC `-32602` | `InvalidInput`, or what such a text says | no |
 //! | JSON-RPC `-32002` | `NotFound` | no |
-//! | JSON-RPC `-32600`, `-32001` with `Session not found`, `Session terminated` | `SessionLost`; `Protocol` over stdio and from a handler | once, in a new session: any tool if the [connection](crate::rmcp::client) has a session, else safe tools |
+//! | JSON-RPC `-32600`, `-32001` with `Session not found`, `Session terminated` | `SessionLost`; `Protocol` over stdio and from a handler | once, in a new session: any tool with an HTTP status 4xx, else safe tools |
 //! | JSON-RPC `-32023` with a wait | `RateLimited` | any tool |
 //! | JSON-RPC `-32029`, `-32105`, `-33001` with a wait | `RateLimited` | safe tools |
 //! | JSON-RPC `-32000` with `Rate limit exceeded for client: …` | `RateLimited` | safe tools |
@@ -93,7 +96,11 @@
 //! It speaks of **the call itself** at the top of an object, in `error`, at the top of the `data` of a
 //! JSON-RPC error, and in an object that is the only thing in one of these, as `data`, `details` or
 //! under an error's name of its own (`adcp_error`). Only there it can say that the call did not run,
-//! or that it may run again.
+//! or that it may run again, and only if nothing in the answer tells of something else than the failure:
+//! `{"sent": 2, "error": {"code": "rate_limited"}}` tells of two mails that were sent. What tells of a
+//! failure: code, message, status, wait, limits, ids of requests, hints for people and the like, and
+//! whatever is empty. A code that you named by [`Words::refusal_code`] or [`Words::repeatable_code`]
+//! holds beside other things as well.
 //!
 //! `data` and `details` that stand beside other things, and the first of `errors`, may tell of **a
 //! part** of what was done: `{"sent": 2, "details": {"code": "rate_limited"}}`. They give code, class
@@ -221,6 +228,7 @@ mod rpc;
 mod rules;
 mod service;
 mod session;
+mod siblings;
 mod texts;
 mod unflagged;
 mod vocabulary;

@@ -1,6 +1,10 @@
 //! Where in a JSON object a server may have put what it says of a failure.
 
-use super::{lookup::Lookup, vocabulary as known};
+use super::{
+    lookup::Lookup,
+    siblings::{names_an_error, tells_only_of_a_failure},
+    vocabulary as known,
+};
 use serde_json::{Map, Value};
 
 type Object = Map<String, Value>;
@@ -15,13 +19,17 @@ pub(super) struct Place<'a> {
     /// Whether it speaks of the call itself. What stands in a part may be a call of the tool's own:
     /// that such a one was refused does not tell that the tool did not run.
     pub(super) is_the_call: bool,
+    /// Whether it tells of the failure and of nothing else, and so do those around it. What stands
+    /// beside other things may be of a part as well; only the user may know better.
+    pub(super) is_alone: bool,
 }
 
 /// Where an object speaks of the call, outermost first.
 ///
 /// Of the call itself: its top; its `error`; and whatever is the only thing in one of these, under
 /// an error's name of its own (`adcp_error`), or as `data` or `details`. Of the call or of a part of
-/// what was done: `data` and `details` that stand beside other things, and the first of `errors`.
+/// what was done: `data` and `details` that stand beside other things, and the first of `errors`; and
+/// all of it if anything in it tells of something else than the failure.
 ///
 /// Nothing else: an object under another name speaks of something else, as of a mail that could
 /// not be sent after all the rest was done.
@@ -30,10 +38,12 @@ pub(super) fn of_the_call<'a>(object: &'a Object, lookup: Lookup<'_>) -> Vec<Pla
     let mut at = object;
     // An `error` beside other things is followed once, and not into one of its own.
     let mut was_alone = true;
+    let tells_nothing_else = tells_only_of_a_failure(object, lookup);
     for _ in 0..=DEPTH {
         places.push(Place {
             object: at,
             is_the_call: true,
+            is_alone: tells_nothing_else,
         });
         let named = envelope(at, lookup).filter(|_| was_alone);
         let Some(inner) = named.or_else(|| only(at, lookup)) else {
@@ -49,6 +59,7 @@ pub(super) fn of_the_call<'a>(object: &'a Object, lookup: Lookup<'_>) -> Vec<Pla
                 places.push(Place {
                     object: part,
                     is_the_call: false,
+                    is_alone: false,
                 });
             }
         }
@@ -70,12 +81,6 @@ fn only<'a>(object: &'a Object, lookup: Lookup<'_>) -> Option<&'a Object> {
         || known::PARTS.contains(&key.as_str())
         || lookup.envelopes().any(|name| name == key);
     value.as_object().filter(|_| is_named)
-}
-
-fn names_an_error(key: &str) -> bool {
-    let end = key.len().checked_sub(known::ERROR.len());
-    end.and_then(|end| key.get(end..))
-        .is_some_and(|end| end.eq_ignore_ascii_case(known::ERROR))
 }
 
 fn parts(object: &Object) -> impl Iterator<Item = &Object> {

@@ -48,14 +48,21 @@ fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
 /// The envelope of the structured content, else one in `_meta`, else of the first text that is one;
 /// all the others may add a wait, or that a repeat is not fine.
 ///
-/// A text may repeat what a third party said: it gives a class, a code and a wait.
+/// A text may repeat what a third party said: it gives a class, a code and a wait. So does the whole
+/// result if a handler returned it.
 fn envelope(result: &impl ToolResult, lookup: Lookup<'_>) -> Envelope {
     let structured = result.structured().into_iter();
     let meta = result.meta().into_iter();
     let meta = meta.flat_map(|meta| known::META.iter().filter_map(|key| meta.get(*key)));
+    // A handler may hand on what a service behind it said of another call.
+    let speaker = if result.is_from_handler() {
+        Witness::Hearsay
+    } else {
+        Witness::Server
+    };
     let said = structured
         .chain(meta)
-        .map(|json| Envelope::read(json, Witness::Server, lookup));
+        .map(|json| Envelope::read(json, speaker, lookup));
     // Of all texts together.
     let mut left = SCAN_LIMIT;
     let in_text = result.texts().filter_map(|text| {

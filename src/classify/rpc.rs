@@ -29,7 +29,7 @@ pub(super) fn classify(error: RpcError, lookup: Lookup<'_>, session: Session) ->
         .unwrap_or_else(|| by_number(number, &envelope));
     let failure = envelope.into_failure(named);
     let failure = match failure.retryable() {
-        None if is_repeatable => failure.permitted(Some(true), Witness::Author),
+        None | Some(true) if is_repeatable => failure.permitted(Some(true), Witness::Author),
         _ => failure,
     };
     // The error's own message, and not one of its data.
@@ -58,12 +58,15 @@ fn by_number(number: i64, envelope: &Envelope) -> Named {
 /// connection reads an error before it gets here, and knows no names but its own.
 ///
 /// What that knew besides the error stays: a status of HTTP, which no number beats.
+///
+/// Only what the user chose that a name means is the user's word. A refusal of the built-in names that
+/// the user's words only help to find stays the server's, and is lost where the failure's own was lost.
 pub(super) fn read_again(failure: Failure, lookup: Lookup<'_>) -> Failure {
     let Some(error) = failure.rpc_error() else {
         return failure;
     };
-    let ours = classify(error.clone(), Lookup::BUILT_IN, Session::Untold);
-    let theirs = classify(error.clone(), lookup, Session::Untold);
+    let read = |lookup| classify(error.clone(), lookup, Session::Untold).passed_on_like(&failure);
+    let (ours, theirs) = (read(Lookup::BUILT_IN), read(lookup));
     let is_news = (ours.class(), ours.delivery(), ours.retryable())
         != (theirs.class(), theirs.delivery(), theirs.retryable());
     let is_beaten = failure.status().is_some() && !matches!(theirs.code(), Some(Code::Text(_)));
@@ -80,10 +83,10 @@ pub(super) fn read_again(failure: Failure, lookup: Lookup<'_>) -> Failure {
     // the error does not count: the user names it otherwise.
     let knew_more = failure.status().is_some() || !ours.delivery().did_not_run();
     if !(knew_more && failure.delivery().did_not_run()) {
-        failure = failure.reached(theirs.delivery(), Witness::Author);
+        failure = failure.reached_like(&theirs);
     }
     if failure.retryable() == ours.retryable() {
-        failure = failure.permitted(theirs.retryable(), Witness::Author);
+        failure = failure.permitted_like(&theirs);
     }
     match theirs.code().cloned() {
         Some(code) => failure.with_code(code),

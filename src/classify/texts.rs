@@ -42,8 +42,9 @@ pub(super) fn class_of_message(code: i32, message: &str, session: Session) -> Op
         return Some(Named::of(*class));
     }
     if known::SESSION_LOSS_NUMBERS.contains(&code) && is_session_loss(text) {
+        // It may be of a session that the tool had with a server of its own. The connection's own server
+        // refuses a request of a session that it does not know, by a status of HTTP.
         return match session {
-            Session::Held => Some(Named::refusal(Class::SessionLost)),
             Session::Untold => Some(Named::of(Class::SessionLost)),
             Session::None => None,
         };

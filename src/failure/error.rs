@@ -209,6 +209,15 @@ impl Failure {
         self.inner.is_confined = true;
     }
 
+    /// The end of a stack that a tool called on through is that tool's trouble alone, and not the end
+    /// of the stack around it.
+    pub(crate) fn confined_to_its_stack(mut self) -> Self {
+        if self.class() == Class::Fatal && self.is_confined() {
+            self.set_class(Class::Disabled);
+        }
+        self
+    }
+
     pub(crate) fn set_class(&mut self, class: Class) {
         self.inner.class = class;
     }

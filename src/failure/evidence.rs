@@ -48,6 +48,8 @@ pub(super) struct Evidence {
     reached_by: Witness,
     retryable: Option<bool>,
     permitted_by: Witness,
+    // Whether it is, or may be, of another call than this one: only an author's word counts.
+    is_passed_on: bool,
 }
 
 impl Evidence {
@@ -58,6 +60,7 @@ impl Evidence {
             reached_by: Witness::Hearsay,
             retryable: None,
             permitted_by: Witness::Hearsay,
+            is_passed_on: false,
         }
     }
 
@@ -76,14 +79,11 @@ impl Evidence {
         self.permitted_by = by;
     }
 
-    fn cross_with_delivery(&mut self, border: Border) {
+    fn cross(&mut self, border: Border) {
+        self.is_passed_on |= border != Border::Layer;
         if !border.admits(self.reached_by) {
             self.tell_delivery(self.delivery, Witness::Hearsay);
         }
-    }
-
-    fn cross(&mut self, border: Border) {
-        self.cross_with_delivery(border);
         if !border.admits(self.permitted_by) {
             self.tell_retryable(self.retryable, Witness::Hearsay);
         }
@@ -92,6 +92,7 @@ impl Evidence {
     fn attribute(&mut self, witness: Witness) {
         self.reached_by = witness;
         self.permitted_by = witness;
+        self.is_passed_on = witness == Witness::Hearsay;
     }
 }
 
@@ -171,10 +172,24 @@ impl Failure {
         self
     }
 
-    /// Takes back a claim on the delivery alone.
-    pub(crate) fn delivery_across(mut self, border: Border) -> Self {
-        self.inner.evidence.cross_with_delivery(border);
+    /// Takes back what was taken back of another failure that was made of the same error.
+    pub(crate) fn passed_on_like(self, other: &Self) -> Self {
+        if other.inner.evidence.is_passed_on {
+            return self.across(Border::Handler);
+        }
         self
+    }
+
+    /// How far the call got as another failure says it, and by the same witness.
+    pub(crate) fn reached_like(self, other: &Self) -> Self {
+        let theirs = other.inner.evidence;
+        self.reached(theirs.delivery, theirs.reached_by)
+    }
+
+    /// Whether a repeat is fine as another failure says it, and by the same witness.
+    pub(crate) fn permitted_like(self, other: &Self) -> Self {
+        let theirs = other.inner.evidence;
+        self.permitted(theirs.retryable, theirs.permitted_by)
     }
 
     /// Leaves a layer. The claims still hold for the layers above in this stack, and in no other.
@@ -190,6 +205,16 @@ impl Failure {
         } else {
             self.spent()
         }
+    }
+
+    /// Leaves the layers for code of the user's. A tool may pass it on, although it is of a connection or
+    /// a call of the tool's own: then it neither says that the tool did not run, nor shuts the stack
+    /// around the tool.
+    pub(crate) fn handed_out(mut self) -> Self {
+        if self.class() == Class::Fatal {
+            self.confine();
+        }
+        self.spent()
     }
 
     /// Attributes all claims to somebody else.

@@ -37,12 +37,12 @@
 //! |---|---|
 //! | the connection | [`NotSent`](Delivery::NotSent): there was none, or it was closed before the request was written |
 //! | a layer of tower right below the border that turns a call away (load shed) | [`Refused`](Delivery::Refused) |
-//! | the server, of this very request and in a structured form: HTTP 401, 403, 429, 503 or 408 with `Retry-After`; a JSON-RPC error or structured content with the code `rate_limited`, `at_capacity` or `service_unavailable`, or the number -32023; "unknown session", on a connection that has one | `Refused` |
+//! | the server, of this very request and in a structured form: HTTP 401, 403, 429, 503 or 408 with `Retry-After`; a JSON-RPC error with the number -32023; a JSON-RPC error or structured content with the code `rate_limited`, `at_capacity` or `service_unavailable`, if it [tells of nothing else](crate::classify#where-an-envelope-is-looked-for) than the failure; an HTTP status 4xx with "unknown session" on a connection that has one | `Refused` |
 //! | the author of a tool, or your own rules and words | what they say: [`before_running`](Failure::before_running), [`with_delivery`](Failure::with_delivery) |
 //!
 //! Everything else is [`Unknown`](Delivery::Unknown), or [`Executed`](Delivery::Executed) if the class says
 //! that the tool ran: a constructor without that word, a text, JSON in a text, an error that wraps
-//! another, and an error that a handler passes on with `?`. A word counts in one stack: a handler
+//! another, and whatever a handler returns, be it an error or a flagged result. A word counts in one stack: a handler
 //! that passes on the failure of a nested stack passes on its class and its message, and says
 //! nothing of its own call.
 //!

@@ -16,7 +16,10 @@ impl Returned {
     )]
     pub(crate) fn by_handler(error: BoxError) -> BoxError {
         match error.downcast::<Failure>() {
-            Ok(failure) => failure.across(Border::Handler).into(),
+            Ok(failure) => failure
+                .across(Border::Handler)
+                .confined_to_its_stack()
+                .into(),
             Err(error) => Self(error).into(),
         }
     }

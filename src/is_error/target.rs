@@ -1,5 +1,5 @@
 use crate::{
-    call::{Hints, Method, ToolCall},
+    call::{HintSource, Hints, Method, ToolCall},
     failure::{NAME_LIMIT, escaped},
 };
 use arrayvec::ArrayString;
@@ -12,6 +12,8 @@ const IN_PLACE: usize = 48;
 pub(super) struct Target {
     method: Method,
     hints: Hints,
+    // Only if they may change while the call runs.
+    hint_source: Option<HintSource>,
     name: Name,
 }
 
@@ -28,6 +30,7 @@ impl Target {
         Self {
             method: call.method(),
             hints: call.hints(),
+            hint_source: call.hint_source(),
             name: match ArrayString::from(name) {
                 Ok(name) => Name::InPlace(name),
                 Err(_) => Name::OnHeap(name.into()),
@@ -39,8 +42,10 @@ impl Target {
         self.method
     }
 
+    /// What is known of the tool now.
     pub(super) fn hints(&self) -> Hints {
-        self.hints
+        let now = self.hint_source.as_ref().map(HintSource::hints);
+        now.unwrap_or(self.hints)
     }
 
     /// The name, as it may be shown.

@@ -1,5 +1,5 @@
 use super::{
-    machine::Generation,
+    machine::{Generation, Ticket},
     outcome,
     shared::Shared,
     status::{ConnectionState, StateChanges},
@@ -20,10 +20,11 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
     ///
     /// # Errors
     ///
-    /// What a call would get: [`Fatal`](crate::Class::Fatal) when the first dial fails.
+    /// What a call would get: [`Fatal`](crate::Class::Fatal) when the first dial fails. If a tool passes
+    /// it on, it is [`Disabled`](crate::Class::Disabled), and the stack around the tool stays open.
     pub async fn connect(&self) -> Result<(), Failure> {
         let ticket = self.shared.ticket_for_a_dial();
-        Arc::clone(&self.shared).wait(ticket).await.map(drop)
+        self.wait(ticket).await
     }
 
     /// Retires the connection and dials now, without a backoff, and waits for the end of that dial.
@@ -38,7 +39,12 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
     pub async fn reconnect(&self) -> Result<(), Failure> {
         self.shared.renew();
         let ticket = self.shared.ticket_for_one_dial();
-        Arc::clone(&self.shared).wait(ticket).await.map(drop)
+        self.wait(ticket).await
+    }
+
+    async fn wait(&self, ticket: Ticket) -> Result<(), Failure> {
+        let connection = Arc::clone(&self.shared).wait(ticket).await;
+        connection.map(drop).map_err(Failure::handed_out)
     }
 
     /// Forgets the backoff, the last failure, and that it is [`Down`](ConnectionState::Down): the
@@ -53,40 +59,62 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
     /// For requests that do not go through the service, such as the lists and completions of an MCP
     /// client. `request` gets a clone of the connection. Its outcome counts like that of a call: a
     /// lost connection is replaced, an answer shows that the connection works, and a request that
-    /// is dropped counts as given up. The request is made once more, on a new connection, if it
-    /// failed without being sent, or if the server no longer knows the session. Nothing else is
-    /// repeated.
+    /// is dropped counts as given up. Nothing is repeated: `request` may make several requests, and the
+    /// first of them may have had its effect.
     ///
     /// Readiness of the connection is up to `request`.
     ///
     /// # Errors
     ///
-    /// The failure of the request, or of the wait for a connection.
-    pub async fn with<F, Fut, T, E>(&self, mut request: F) -> Result<T, Failure>
+    /// The failure of the request, or of the wait for a connection. If a tool passes it on, it says
+    /// nothing of whether the tool ran.
+    pub async fn with<F, Fut, T, E>(&self, request: F) -> Result<T, Failure>
+    where
+        F: FnOnce(C) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: Into<BoxError>,
+    {
+        self.once(request).await.map_err(Failure::handed_out)
+    }
+
+    /// Makes a single request as [`with`](Self::with) does, and once more on a new connection if it
+    /// failed without being sent, or if the server no longer knows the session.
+    #[cfg_attr(
+        not(feature = "rmcp-client"),
+        allow(dead_code, reason = "a client makes such requests")
+    )]
+    pub(crate) async fn with_one<F, Fut, T, E>(&self, mut request: F) -> Result<T, Failure>
     where
         F: FnMut(C) -> Fut,
         Fut: Future<Output = Result<T, E>>,
         E: Into<BoxError>,
     {
-        let mut is_first = true;
-        loop {
-            let (connection, generation) = match self.shared.connection() {
-                Some(found) => found,
-                None => Arc::clone(&self.shared).wait(self.shared.ticket()).await?,
-            };
-            let mut sent = Sent {
-                shared: &self.shared,
-                generation: Some(generation),
-            };
-            let mut outcome = request(connection).await.map_err(Failure::from_any);
-            sent.generation = None;
-            self.shared
-                .observe(generation, outcome.as_mut().map(|_| ()));
-            match outcome {
-                Err(failure) if is_first && outcome::may_go_again(&failure) => is_first = false,
-                outcome => return outcome,
-            }
-        }
+        let outcome = match self.once(&mut request).await {
+            Err(failure) if outcome::may_go_again(&failure) => self.once(request).await,
+            outcome => outcome,
+        };
+        outcome.map_err(Failure::handed_out)
+    }
+
+    async fn once<F, Fut, T, E>(&self, request: F) -> Result<T, Failure>
+    where
+        F: FnOnce(C) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: Into<BoxError>,
+    {
+        let (connection, generation) = match self.shared.connection() {
+            Some(found) => found,
+            None => Arc::clone(&self.shared).wait(self.shared.ticket()).await?,
+        };
+        let mut sent = Sent {
+            shared: &self.shared,
+            generation: Some(generation),
+        };
+        let mut outcome = request(connection).await.map_err(Failure::from_any);
+        sent.generation = None;
+        self.shared
+            .observe(generation, outcome.as_mut().map(|_| ()));
+        outcome
     }
 
     /// Ends it for good and at once: a dial in progress, every call that waits for a connection,

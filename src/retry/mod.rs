@@ -88,6 +88,14 @@
 //! told from one. Twice in a stack does no harm: what the inner one gave up, the outer one leaves
 //! alone.
 //!
+//! # Without `classify`
+//!
+//! This layer believes what a [`Failure`](crate::Failure) says of whether the call ran, whoever made it.
+//! [`classify`](crate::classify) is the border that takes back what a failure says of another call. So a
+//! tool that calls on through a stack or a connection of its own, and passes on a failure of that by `?`,
+//! **runs again after half its work** unless there is a border between it and this layer. Without one, make
+//! new failures of those errors in the tool.
+//!
 //! # Cancellation
 //!
 //! Dropping the future stops everything at once, in an attempt as in a wait.
@@ -110,6 +118,7 @@
 //! let is_busy = Cell::new(true);
 //! let mut tools = ServiceBuilder::new()
 //!     .layer(RetryLayer::new())
+//!     // Only because the tool below makes all its failures itself, there is no `ClassifyLayer` here.
 //!     .service_fn(async |_: Call| match is_busy.replace(false) {
 //!         true => Err(Failure::rate_limited(Some(Duration::from_secs(2))).before_running()),
 //!         false => Ok("12.50"),

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     backoff::OwnWaits,
-    call::{self, ToolCall},
+    call::{self, HintSource, ToolCall},
     failure::{Class, Failure, Limit, LimitReached, Stopped},
     ledger::{self, Retried},
     observe::{Event, Name},
@@ -24,6 +24,8 @@ use tower::Service;
 pub(super) struct Progress<S, Req> {
     pub(super) settings: Arc<Settings>,
     word: Word,
+    // Only if the call may run twice by its hints, and these may change.
+    hint_source: Option<HintSource>,
     // Gone once the last permitted attempt is made: that one moves the call, and its name stays if the
     // user watches.
     pub(super) again: Result<(Req, S), Option<Box<Name>>>,
@@ -54,12 +56,14 @@ impl<S, Req> Progress<S, Req> {
     pub(super) fn new(
         settings: Arc<Settings>,
         word: Word,
+        hint_source: Option<HintSource>,
         again: Result<(Req, S), Option<Box<Name>>>,
         running: Option<call::Attempt>,
     ) -> Self {
         Self {
             settings,
             word,
+            hint_source,
             again,
             running,
             begun: None,
@@ -254,9 +258,12 @@ impl<S, Req> Progress<S, Req> {
 impl<S, Req: ToolCall> Progress<S, Req> {
     /// Looks at the hints again: they may have changed while the call ran.
     pub(super) fn look_again(&mut self) {
-        if let (Word::Hinted, Ok((call, _))) = (self.word, &self.again)
-            && !call.hints().may_repeat()
-        {
+        let hints = match (&self.hint_source, &self.again) {
+            (Some(source), _) => source.hints(),
+            (None, Ok((call, _))) => call.hints(),
+            (None, Err(_)) => return,
+        };
+        if self.word == Word::Hinted && !hints.may_repeat() {
             self.word = Word::Unsaid;
         }
     }

@@ -1,4 +1,9 @@
-use super::{ResponseFuture, RetryLayer, progress::Progress, settings::Settings, watch};
+use super::{
+    ResponseFuture, RetryLayer,
+    progress::Progress,
+    settings::{Settings, Word},
+    watch,
+};
 use crate::{
     call::{self, ToolCall},
     failure::{BoxError, Failure},
@@ -56,6 +61,7 @@ where
     fn call(&mut self, call: Req) -> Self::Future {
         let settings = self.table.of(&call);
         let word = settings.word_on(&call);
+        let hint_source = (word == Word::Hinted).then(|| call.hint_source()).flatten();
         // The attempts' own limits are others' business.
         let has_deadline = settings.limits.deadline.is_some();
         let reports = call.progress().filter(|_| has_deadline);
@@ -67,7 +73,7 @@ where
         } else {
             Err(watch::name_kept(settings, &call))
         };
-        let progress = Progress::new(Arc::clone(settings), word, again, running);
+        let progress = Progress::new(Arc::clone(settings), word, hint_source, again, running);
         ResponseFuture::new(self.inner.call(call), progress)
     }
 }

@@ -24,16 +24,18 @@
 //! | The handler | The client gets |
 //! |---|---|
 //! | returns `Err(Failure)`, from a `#[tool]` function or by `?` into [`ErrorData`] | as the [class](crate::failure) says: flagged, or a JSON-RPC error |
-//! | returns `Err(ErrorData)` | that JSON-RPC error, as it is; repeated first, where its `data` asks for that |
+//! | returns `Err(ErrorData)` | that JSON-RPC error, as it is |
 //! | returns a result flagged by itself | that result, as it is |
 //! | returns any other error, through [`AnyError`] | a crash: flagged, its text stays in the log |
 //! | panics | the same (without this wrapper: no answer, ever) |
 //! | answers `InputRequired` or `Task` | that answer, as it is |
 //!
-//! Whether the call ran is unknown, whatever error the handler returns: it may be the error of a
-//! client that the handler used after half its work. So a tool that may not run twice is not called
-//! again. If nothing was done yet, say so by [`before_running`](crate::Failure::before_running):
-//! `Failure::at_capacity(None).before_running()`.
+//! Whether the call ran is unknown, whatever error or flagged result the handler returns: it may be that
+//! of a client that the handler used after half its work. Its `data`, or its envelope, give class, code
+//! and wait, and never say that the call may be made again. So a tool that may not run twice is not
+//! called again. If nothing was done yet, say so by
+//! [`before_running`](crate::Failure::before_running): `Failure::at_capacity(None).before_running()`; if a
+//! repeat is fine, by [`with_retryable`](crate::Failure::with_retryable).
 //!
 //! ```
 //! use mcp_resilience::{Failure, rmcp::AnyError};
@@ -52,10 +54,11 @@
 //!
 //! Annotations and `outputSchema` come from [`ServerHandler::get_tool`](::rmcp::ServerHandler::get_tool),
 //! which `#[tool_handler]` implements. For a tool that `get_tool` does not know, they come from the
-//! handler's last `tools/list`, as it passes by to any client. If a tool is called before any list
+//! handler's `tools/list`, as it passes by to any client. If a tool is called before any list
 //! has passed by, the wrapper calls the handler's `list_tools` once, in the context of that call and
-//! for at most 1 s. If that fails, the hints stay unknown until a list passes by. One list counts for
-//! all clients; what a later list says replaces it.
+//! for at most 1 s. If that fails, the hints stay unknown until a list passes by. The lists of all
+//! clients count together: where they differ, or change over time, a hint counts only if every list so
+//! far gave it.
 //!
 //! Reading a resource or a prompt may happen twice. A call that
 //! carries `inputResponses` or `requestState` may not run twice, whatever its tool: the state may
@@ -186,7 +189,7 @@ mod server;
 
 #[cfg(feature = "rmcp")]
 pub use self::server::{
-    AnyError, Attempt, HandlerService, PresetStack, Resilient, ServerCall, Shutdown, StdinReader,
-    StdoutWriter, Stop, stdio,
+    AnyError, Attempt, HandlerService, PresetStack, Resilient, ServerAnswer, ServerCall, Shutdown,
+    StdinReader, StdoutWriter, Stop, stdio,
 };
 pub use self::{answer::Answer, request::Request};

@@ -100,7 +100,7 @@ async fn the_wait_of_a_rate_limit_error_beats_the_header_beside_it() {
 }
 
 #[tokio::test]
-async fn a_session_is_lost_only_if_the_connection_has_one() {
+async fn an_answer_that_a_session_is_unknown_may_be_of_a_session_of_the_tools_own() {
     let lost = json!({"code": -32001, "message": "Session not found"});
     for has_session in [true, false] {
         let lost = lost.clone();
@@ -114,9 +114,12 @@ async fn a_session_is_lost_only_if_the_connection_has_one() {
         let answer = book(&client).await;
         let line = log.line();
         if has_session {
-            assert_ne!(answer.unwrap()["isError"], true, "{line}");
-            assert_eq!(line["retries"][0]["class"], "session_lost");
-            assert_eq!(server.count("tools/call"), 2);
+            // A new one is made, in case it is the connection's.
+            assert_eq!(line["class"], "session_lost", "{line}");
+            assert_eq!(line["delivery"], "unknown", "{line}");
+            assert_eq!(server.count("tools/call"), 1);
+            assert_ne!(book(&client).await.unwrap()["isError"], true);
+            assert_eq!(client.handle().generation(), 2);
         } else {
             let failure = answer.unwrap_err();
             assert_eq!(failure.rpc_error().unwrap().code, -32001);
@@ -231,6 +234,22 @@ async fn a_status_503_refuses_a_call_only_with_a_time_or_a_code_that_is_a_refusa
         let client = connect(Http::new(&*server.url), &Log::default()).await;
         let _ = book(&client).await;
         assert_eq!(server.count("tools/call"), times, "{shown} {header:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_status_refuses_a_call_only_with_a_time_that_can_be_read() {
+    for status in [503, 408] {
+        for (header, times) in [("1", 2), ("soon", 1), ("-1", 1), ("", 1), (" , ", 1)] {
+            let body = json!({"code": -32603, "message": "x"});
+            let server = server(false, move |seen| {
+                with_headers(error(&seen.message["id"], status, &body), &[header])
+            })
+            .await;
+            let client = connect(Http::new(&*server.url), &Log::default()).await;
+            let _ = book(&client).await;
+            assert_eq!(server.count("tools/call"), times, "{status} {header:?}");
+        }
     }
 }
 

@@ -129,12 +129,6 @@ fn requests() -> Vec<Request> {
             Box::pin(client.set_level(SetLevelRequestParams::new(LoggingLevel::Info)))
         }),
         ("ping", |client| Box::pin(client.ping())),
-        ("prompts/list", |client| {
-            Box::pin(async {
-                let made = client.with_peer(|peer| async move { peer.list_prompts(None).await });
-                made.await.map(drop)
-            })
-        }),
     ]
 }
 
@@ -168,6 +162,25 @@ async fn a_request_that_does_no_harm_is_made_again_when_a_404_does_not_say_why()
     assert_eq!(failure.class(), Class::SessionLost);
     within("the next", client.ping()).await.unwrap();
     assert_eq!(client.handle().generation(), 3);
+}
+
+#[tokio::test]
+async fn requests_of_the_users_own_are_not_made_again_together() {
+    let (server, oldest) = forgetful("Session not found").await;
+    let client = connect(&server.url).await;
+    let made = client.with_peer(|peer| async move {
+        peer.set_level(SetLevelRequestParams::new(LoggingLevel::Info))
+            .await?;
+        // The server forgets the session after the first of them had its effect.
+        oldest.store(2, Relaxed);
+        peer.list_prompts(None).await
+    });
+    let failure = within("two requests", made).await.unwrap_err();
+    assert_eq!(failure.class(), Class::SessionLost);
+    assert_eq!(server.count("logging/setLevel"), 1);
+    let again = client.with_peer(|peer| async move { peer.list_prompts(None).await });
+    assert_eq!(within("a list", again).await.unwrap().prompts.len(), 1);
+    assert_eq!(client.handle().generation(), 2);
 }
 
 #[tokio::test]
@@ -295,9 +308,6 @@ async fn lists_have_all_pages_and_each_item_once() {
     ];
     assert_eq!(lists, ["abc", "abc", "abc"]);
     let one = PaginatedRequestParams::default();
-    let one = client.with_peer(|peer| {
-        let one = one.clone();
-        async move { peer.list_prompts(Some(one)).await }
-    });
+    let one = client.with_peer(|peer| async move { peer.list_prompts(Some(one)).await });
     assert_eq!(within("a page", one).await.unwrap().prompts.len(), 2);
 }

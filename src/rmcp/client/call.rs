@@ -1,6 +1,6 @@
 use super::{Catalog, progress::Level};
 use crate::{
-    call::{Arguments, Hints, Method, Progress, ToolCall},
+    call::{Arguments, HintSource, Hints, Method, Progress, ToolCall},
     rmcp::Request,
 };
 use ::rmcp::model::{JsonObject, ProgressToken, RequestParamsMeta};
@@ -104,11 +104,30 @@ impl ToolCall for ClientCall {
         if catalog.version() == *version {
             return self.hints;
         }
-        let now = catalog.hints_of(&self.request);
-        Hints::new()
-            .read_only(self.hints.is_read_only() && now.is_read_only())
-            .idempotent(self.hints.is_idempotent() && now.is_idempotent())
-            .with_schema_of(self.hints)
-            .with_schema_of(now)
+        still(self.hints, catalog.hints_of(&self.request))
     }
+
+    fn hint_source(&self) -> Option<HintSource> {
+        let (catalog, version) = self.source.clone()?;
+        let Request::Tool(params) = &self.request else {
+            // Reading may always happen twice.
+            return None;
+        };
+        let (hints, tool) = (self.hints, params.name.clone());
+        Some(HintSource::new(move || {
+            if catalog.version() == version {
+                return hints;
+            }
+            still(hints, catalog.hints(&tool).unwrap_or_default())
+        }))
+    }
+}
+
+/// What was known when the call was made, as far as it is known now.
+fn still(then: Hints, now: Hints) -> Hints {
+    Hints::new()
+        .read_only(then.is_read_only() && now.is_read_only())
+        .idempotent(then.is_idempotent() && now.is_idempotent())
+        .with_schema_of(then)
+        .with_schema_of(now)
 }

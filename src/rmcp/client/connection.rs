@@ -104,7 +104,7 @@ impl Inner {
     fn session(&self) -> Session {
         let has_session = self.has_session.as_ref();
         if has_session.is_some_and(|has_session| has_session.load(Relaxed)) {
-            Session::Held
+            Session::Untold
         } else {
             Session::None
         }

@@ -31,11 +31,15 @@ const REINITIALIZED: &str =
 /// `rmcp-client-http` for rmcp's own client over reqwest. Have its
 /// `reinit_on_expired_session` off: it sends a call again that may have run.
 ///
+/// What the failure says of whether the call ran holds if a rule makes it. If a tool passes it on, it
+/// says nothing of the tool's own call.
+///
 /// An error "session not found" is a `SessionLost` of unknown delivery: whether your connection has a
 /// session does not show.
 #[must_use]
 pub fn classify_call(error: &ServiceError) -> Failure {
-    name_call(error, Session::Untold)
+    // As a rule it is the word of the user; passed on by a tool it is of another call.
+    name_call(error, Session::Untold).spent()
 }
 
 fn name_call(error: &ServiceError, session: Session) -> Failure {
@@ -60,6 +64,10 @@ fn name_call(error: &ServiceError, session: Session) -> Failure {
 /// Names why rmcp could not make a connection.
 #[must_use]
 pub fn classify_start(error: &ClientInitializeError) -> Failure {
+    name_start(error).spent()
+}
+
+fn name_start(error: &ClientInitializeError) -> Failure {
     use ClientInitializeError as E;
     match error {
         E::TransportError { error: sent, .. }
@@ -72,7 +80,7 @@ pub fn classify_start(error: &ClientInitializeError) -> Failure {
             Failure::connection("the tool server's answer to the handshake cannot be read")
         }
         E::JsonRpcError(data) => of_rpc(data, Session::None),
-        E::LegacyFallbackFailed { fallback, .. } => classify_start(fallback),
+        E::LegacyFallbackFailed { fallback, .. } => name_start(fallback),
         E::ConnectionClosed(_) => closed(),
         E::Cancelled => Failure::cancelled(""),
         _ => Failure::disabled("the server does not speak a version of MCP that is known here"),
@@ -92,7 +100,7 @@ pub(super) fn of_call(error: ServiceError, session: Session) -> Failure {
 }
 
 pub(super) fn of_start(error: ClientInitializeError) -> Failure {
-    let failure = classify_start(&error);
+    let failure = name_start(&error);
     match error {
         ClientInitializeError::TransportError { error: sent, .. } => {
             failure.because(cause(sent.error))

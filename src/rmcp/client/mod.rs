@@ -39,7 +39,8 @@
 //! | | Delivery | Repeated |
 //! |---|---|---|
 //! | the connection was closed before it was sent; nothing listens | not sent | any tool |
-//! | the server says that it does not know the session, on a connection that has one | refused | any tool, once |
+//! | the server says by an HTTP status 4xx that it does not know the session | refused | any tool, once |
+//! | it says so in a JSON-RPC error, on a connection that has a session: it may be of a session of the tool's own | unknown | read-only and idempotent tools, once |
 //! | it answers 404 to a session, and does not say why | unknown | read-only and idempotent tools, once |
 //! | the server refused: 401, 403, 429, 408 and 503 with `Retry-After`, a documented code | refused | where the class says so |
 //! | the connection was lost, no answer in time | unknown | read-only and idempotent tools |
@@ -116,9 +117,10 @@
 //! # Requests that are no calls
 //!
 //! Lists, completions, subscriptions and pings have methods of [`Client`], and
-//! [`with_peer`](Client::with_peer) makes any other. They wait for a connection, have a limit
-//! ([`request_timeout`](ClientBuilder::request_timeout), 30 s), and are made once more on a new connection
-//! if they were not sent or the session was lost. The user's handler of a connector gets all that the
+//! [`with_peer`](Client::with_peer) makes any other. They wait for a connection, and have a limit
+//! ([`request_timeout`](ClientBuilder::request_timeout), 30 s). Those with a method of their own are made
+//! once more on a new connection if they were not sent or the session was lost; what `with_peer` makes is
+//! not. The user's handler of a connector gets all that the
 //! server asks and tells, as rmcp hands it over.
 //!
 //! # Limits

@@ -25,14 +25,15 @@ type Cursor = Option<PaginatedRequestParams>;
 
 /// Requests that are no calls. Each of them waits for a connection, ends within the
 /// [`request_timeout`](super::ClientBuilder::request_timeout), and replaces a connection that was
-/// lost. It is made once more, on a new connection, if it was not sent or the session was lost. They
-/// leave no line in the call log.
+/// lost. It is made once more, on a new connection, if it was not sent or the session was lost; except
+/// those of [`with_peer`](Self::with_peer). They leave no line in the call log. If a tool passes on the
+/// failure of one, it says nothing of whether the tool ran.
 impl Client {
     /// Makes requests of your own on the current connection, with its recovery.
     ///
-    /// `request` gets the peer, and gives the answer. It is called once more, with the peer of a new
-    /// connection, if the request was not sent, or the server says that it does not know the session.
-    /// Nothing else is repeated, so a request may have any effect.
+    /// `request` gets the peer, and gives the answer. It is called once, as soon as there is a connection,
+    /// and never again: it may make several requests with any effect. A connection that was lost is
+    /// replaced for the next request.
     ///
     /// Dropping the future cancels the request at the server.
     ///
@@ -51,12 +52,18 @@ impl Client {
     /// no connection.
     pub async fn with_peer<T, F>(
         &self,
-        request: impl FnMut(Peer<RoleClient>) -> F,
+        request: impl FnOnce(Peer<RoleClient>) -> F,
     ) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
-        self.ask(request, |failure| failure).await
+        let limit = self.parts.limits.request;
+        let answer = self.parts.handle.with(|made| {
+            let connection = inner(&made);
+            let answer = Box::pin(request(connection.peer().clone()));
+            async move { connection.ask(limit, answer).await }
+        });
+        self.parts.shared.census.counted(answer).await
     }
 
     /// Lists the server's tools now, each once, and takes the list over into the
@@ -67,7 +74,7 @@ impl Client {
     /// Why the list could not be read. The catalog keeps the list before.
     pub async fn list_tools(&self) -> Result<Arc<[Tool]>, Failure> {
         let limit = self.parts.limits.request;
-        let listed = self.parts.handle.with(|made| {
+        let listed = self.parts.handle.with_one(|made| {
             let connection = inner(&made);
             async move { connection.list_tools(limit).await.map_err(harmless) }
         });
@@ -134,7 +141,7 @@ impl Client {
             let params = params.clone();
             async move { peer.complete(params).await }
         };
-        self.ask(ask, harmless).await
+        self.ask(ask).await
     }
 
     /// Subscribes to updates of a resource, on the current connection. A new connection has no
@@ -149,7 +156,7 @@ impl Client {
             let params = params.clone();
             async move { peer.subscribe(params).await }
         };
-        self.ask(ask, harmless).await
+        self.ask(ask).await
     }
 
     /// Ends a subscription.
@@ -162,7 +169,7 @@ impl Client {
             let params = params.clone();
             async move { peer.unsubscribe(params).await }
         };
-        self.ask(ask, harmless).await
+        self.ask(ask).await
     }
 
     /// Sets the level of the log messages that the server sends, on the current connection.
@@ -175,7 +182,7 @@ impl Client {
             let params = params.clone();
             async move { peer.set_level(params).await }
         };
-        self.ask(ask, harmless).await
+        self.ask(ask).await
     }
 
     /// Asks the server for a sign of life.
@@ -191,7 +198,7 @@ impl Client {
                 _ => Err(ServiceError::UnexpectedResponse),
             }
         };
-        self.ask(ask, harmless).await
+        self.ask(ask).await
     }
 
     async fn list<T, F>(
@@ -206,24 +213,20 @@ impl Client {
         let ask = |peer: Peer<RoleClient>| async move {
             pages::read_all(list, name, |cursor| page(peer.clone(), cursor)).await
         };
-        let listed = self.ask(ask, harmless).await?;
+        let listed = self.ask(ask).await?;
         Ok(listed.items)
     }
 
-    async fn ask<T, F>(
-        &self,
-        mut request: impl FnMut(Peer<RoleClient>) -> F,
-        judge: fn(Failure) -> Failure,
-    ) -> Result<T, Failure>
+    async fn ask<T, F>(&self, mut request: impl FnMut(Peer<RoleClient>) -> F) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
         let limit = self.parts.limits.request;
-        let answer = self.parts.handle.with(|made| {
+        let answer = self.parts.handle.with_one(|made| {
             let connection = inner(&made);
             // Large: rmcp holds the whole request in it.
             let answer = Box::pin(request(connection.peer().clone()));
-            async move { connection.ask(limit, answer).await.map_err(judge) }
+            async move { connection.ask(limit, answer).await.map_err(harmless) }
         });
         self.parts.shared.census.counted(answer).await
     }

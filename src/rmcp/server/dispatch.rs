@@ -1,5 +1,5 @@
 use super::{
-    Resilient, ServerCall, error_data, net::Net, progress::Reporting, thrown,
+    Resilient, ServerAnswer, ServerCall, error_data, net::Net, progress::Reporting, thrown,
     unreadable::Unreadable,
 };
 use crate::{
@@ -14,7 +14,7 @@ use tower::{Service, ServiceExt};
 impl<H, S> Resilient<H, S>
 where
     H: ServerHandler,
-    S: Service<ServerCall, Response = Answer> + Clone,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone,
     S::Error: Into<BoxError>,
 {
     /// Sends a request through the stack, unless the client gives it up.
@@ -54,7 +54,7 @@ where
         tokio::select! {
             biased;
             outcome = &mut answer => match outcome {
-                Ok(Ok(answer)) => Ok(answer),
+                Ok(Ok(answer)) => Ok(answer.into_inner()),
                 Ok(Err(error)) => Err(self.refuse(&Failure::from_any(error))),
                 Err(panic) => Err(report(&panic)),
             },

@@ -4,7 +4,7 @@
     reason = "what MCP has deprecated is forwarded as long as rmcp has it"
 )]
 
-use super::{Resilient, ServerCall, dispatch::report, net::Net};
+use super::{Resilient, ServerAnswer, ServerCall, dispatch::report, net::Net};
 use crate::{
     classify::catch_panic,
     failure::BoxError,
@@ -65,7 +65,7 @@ macro_rules! notify {
 impl<H, S> ServerHandler for Resilient<H, S>
 where
     H: ServerHandler,
-    S: Service<ServerCall, Response = Answer> + Clone + Send + Sync + 'static,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {

@@ -1,4 +1,4 @@
-use super::{Attempt, ServerCall, running::Running, thrown};
+use super::{Attempt, ServerAnswer, ServerCall, running::Running, thrown};
 use crate::{
     call::{Ticker, ToolCall},
     failure::{BoxError, Failure, Stopped},
@@ -17,7 +17,8 @@ use tower::Service;
 ///
 /// An error that the handler returned comes wrapped, so that no layer takes it for one of the service
 /// below: look for its type in the chain of sources. A [`Failure`] comes as it is, with nothing but
-/// what its author said of whether the call ran.
+/// what its author said of whether the call ran. So does a flagged result, whose envelope says nothing
+/// of that.
 ///
 /// Always ready. Its future runs the handler where it is polled, and spawns nothing: rmcp ties a
 /// request that the handler makes of the client to the task of the call. When the server ends, it
@@ -34,9 +35,9 @@ impl<H> HandlerService<H> {
 }
 
 impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
-    type Response = Answer;
+    type Response = ServerAnswer;
     type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Answer, BoxError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<ServerAnswer, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         Poll::Ready(Ok(()))
@@ -78,27 +79,28 @@ async fn answer<H: ServerHandler>(
     call: ServerCall,
     attempt: Attempt,
     ticker: Ticker,
-) -> Result<Answer, ::rmcp::ErrorData> {
+) -> Result<ServerAnswer, ::rmcp::ErrorData> {
     let (request, mut context) = call.into_parts();
     context.extensions.insert(attempt);
     context.extensions.insert(ticker);
     // Cancelled with the attempt, however it ends: for what the handler may have spawned.
     context.ct = context.ct.child_token();
     let _ended = context.ct.clone().drop_guard();
-    match request {
+    let answer = match request {
         Request::Tool(params) => {
             let answer = handler.call_tool(params, context).await?;
-            Ok(Answer::Tool(answer))
+            Answer::Tool(answer)
         }
         Request::Resource(params) => {
             let answer = handler.read_resource(params, context).await?;
-            Ok(Answer::Resource(answer))
+            Answer::Resource(answer)
         }
         Request::Prompt(params) => {
             let answer = handler.get_prompt(params, context).await?;
-            Ok(Answer::Prompt(answer))
+            Answer::Prompt(answer)
         }
-    }
+    };
+    Ok(answer.into())
 }
 
 /// What becomes of a call that begins too late. It may be repeated, but not here.

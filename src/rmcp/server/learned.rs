@@ -25,9 +25,11 @@ const PAGES: usize = 100;
 /// The most tools that are remembered. A server has some dozens.
 const CAPACITY: usize = 10_000;
 
-/// What the handler's own list says of its tools, for a handler without `get_tool`.
+/// What the handler's own lists say of its tools, for a handler without `get_tool`.
 ///
-/// One for all clones and clients, like `get_tool` itself, which knows no client either.
+/// One for all clones and clients. A handler may list other tools to other clients, or change them over
+/// time, and an announcement of that does not pass by here. So a hint counts only if every list so far
+/// gave it.
 #[derive(Clone, Default)]
 pub(super) struct Learned(Arc<State>);
 
@@ -45,7 +47,7 @@ impl Learned {
         let _ = self.0.has_list.set(());
     }
 
-    /// What a page says replaces what was known of its tools.
+    /// What a page says of a tool counts as far as it agrees with what was known.
     fn add(&self, page: &ListToolsResult) {
         let mut by_name = self
             .0
@@ -53,11 +55,16 @@ impl Learned {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         for tool in &page.tools {
-            if by_name.len() >= CAPACITY && !by_name.contains_key(&*tool.name) {
+            let said = said_of(tool);
+            let is_full = by_name.len() >= CAPACITY;
+            match by_name.get_mut(&*tool.name) {
+                Some(known) => *known = known.agreed(said),
                 // Unknown is safe: a tool without hints is not repeated.
-                by_name.clear();
+                None if is_full => {}
+                None => {
+                    by_name.insert(tool.name.clone().into_owned(), said);
+                }
             }
-            by_name.insert(tool.name.clone().into_owned(), said_of(tool));
         }
     }
 
@@ -70,7 +77,7 @@ impl Learned {
 
 impl<H: ServerHandler, S> Resilient<H, S> {
     /// What is known of the tool that a request calls: by the handler's `get_tool`; else by the
-    /// last list that it gave a client; else by a list that it is asked for, once.
+    /// lists that it gave its clients; else by a list that it is asked for, once.
     pub(super) async fn hints(
         &self,
         request: &Request,

@@ -1,5 +1,6 @@
 //! Around a handler: see the [page of the adapter](super).
 
+mod answer;
 mod any_error;
 mod attempt;
 mod call;
@@ -21,6 +22,7 @@ mod unreadable;
 mod until;
 
 pub use self::{
+    answer::ServerAnswer,
     any_error::AnyError,
     attempt::Attempt,
     call::ServerCall,

@@ -6,7 +6,7 @@ use super::{
 use crate::{
     failure::{BoxError, Class, Failure},
     fatal::{Fatal, startup::OrFatal},
-    rmcp::Answer,
+    rmcp::ServerAnswer,
 };
 use ::rmcp::{
     RoleServer, ServerHandler, ServiceExt,
@@ -30,7 +30,7 @@ pub(super) const CLOSE: Duration = Duration::from_secs(2);
 impl<H, S> Resilient<H, S>
 where
     H: ServerHandler,
-    S: Service<ServerCall, Response = Answer> + Clone + Send + Sync + 'static,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {

@@ -5,7 +5,7 @@ use super::{
 use crate::{
     failure::BoxError,
     fatal::{Fatal, startup::OrFatal},
-    rmcp::Answer,
+    rmcp::ServerAnswer,
 };
 use ::rmcp::ServerHandler;
 use std::{
@@ -20,7 +20,7 @@ use tower::Service;
 impl<H, S> Resilient<H, S>
 where
     H: ServerHandler,
-    S: Service<ServerCall, Response = Answer> + Clone + Send + Sync + 'static,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {

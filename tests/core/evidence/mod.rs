@@ -1,8 +1,11 @@
 //! Who may say that a call did not run, or that it may run again.
 
+mod changing;
 mod claims;
+mod handed_out;
 mod nested;
 mod properties;
+mod siblings;
 mod tempting;
 
 use crate::support::{Answer, Call, Script};

@@ -11,7 +11,7 @@ use std::sync::{
 use tower::{BoxError, Layer, ServiceExt, load_shed::error::Overloaded, service_fn};
 
 /// How often a tool books that fails as its own client does.
-async fn bookings<F, A>(client: F) -> usize
+pub(super) async fn bookings<F, A>(client: F) -> usize
 where
     F: Fn() -> A + Clone + Send + Sync + 'static,
     A: Future<Output = Result<Answer, BoxError>> + Send,
@@ -93,6 +93,32 @@ async fn a_nested_retry_without_a_border_says_nothing_of_the_call_of_the_tool_ei
         Err::<Answer, _>(failure.into())
     };
     assert_eq!(bookings(nested).await, 1);
+}
+
+/// What the page of `retry` warns of: the border alone tells whose call a failure is of.
+#[tokio::test(start_paused = true)]
+async fn a_border_keeps_a_nested_failure_from_running_the_tool_again_and_a_retry_alone_does_not() {
+    for (has_border, times) in [(true, 1), (false, 3)] {
+        let booked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&booked);
+        let tool = service_fn(move |_: Call| {
+            count.fetch_add(1, Relaxed);
+            async {
+                let refused = Failure::rate_limited(None).before_running();
+                let client = ClassifyLayer::new().layer(Script::new([Err(refused.into())]));
+                Ok::<_, BoxError>(client.oneshot(Call::tool("mail")).await?)
+            }
+        });
+        let retry = RetryLayer::builder().no_budget().build().unwrap();
+        let outcome = if has_border {
+            let tool = ClassifyLayer::new().layer(tool);
+            retry.layer(tool).oneshot(Call::tool("book")).await
+        } else {
+            retry.layer(tool).oneshot(Call::tool("book")).await
+        };
+        assert!(outcome.is_err());
+        assert_eq!(booked.load(Relaxed), times, "with a border: {has_border}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

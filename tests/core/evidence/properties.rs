@@ -231,6 +231,15 @@ proptest! {
     }
 
     #[test]
+    fn no_structured_envelope_beside_what_was_done_repeats_a_call(envelope in envelopes()) {
+        if let Value::Object(mut object) = envelope {
+            object.insert("sent".to_owned(), json!(2));
+            let answer = Answer::envelope(Value::Object(object));
+            prop_assert_eq!(count(|| Ok(answer.clone())), 1, "{:?}", answer);
+        }
+    }
+
+    #[test]
     fn nothing_else_in_a_result_ever_repeats_a_call(envelope in envelopes(), more in envelopes()) {
         let mut beside = in_meta("vendor/outcome", &more);
         beside.texts = vec![envelope.to_string(), more.to_string()];

@@ -2,8 +2,8 @@
 
 use crate::support::{Desk, Log, assert_has, call, connect, preset, text};
 use mcp_resilience::{
-    Failure,
-    classify::ClassifyLayer,
+    Class, Failure,
+    classify::{ClassifyLayer, Words},
     failure::RpcError,
     rmcp::{AnyError, Resilient, client},
 };
@@ -54,6 +54,11 @@ async fn an_error_that_a_handler_passes_on_says_nothing_of_its_call() {
         ("a refusal of its own server", || client::classify_call(&ServiceError::McpError(refused_data())).into()),
         ("a JSON-RPC error of its own server", refused_data),
         ("a JSON-RPC error of its own server", || any(refusal())),
+        ("`retryable` of its own server", || rpc(json!({"retryable": true}))),
+        ("`retryable` of its own server", || any(rpc_error(json!({"retryable": true})))),
+        ("`retryable` of its own server", || client::classify_call(&ServiceError::McpError(rpc(json!({"retryable": true})))).into()),
+        ("a code that is documented as fine to repeat", || rpc(json!({"code": "upstream_error", "error": "x", "status": 502}))),
+        ("a code that is documented as fine to repeat", || any(rpc_error(json!({"code": "upstream_error", "error": "x", "status": 502})))),
         ("a session of its own", || ErrorData::new(ErrorCode(-32001), "Session not found", None)),
         ("a session of its own", || ErrorData::new(ErrorCode(-32600), "Session terminated", None)),
     ];
@@ -69,6 +74,83 @@ async fn an_error_that_a_handler_passes_on_says_nothing_of_its_call() {
 
 fn refusal() -> RpcError {
     RpcError::new(-32023, "slow down", Some(json!({"retryAfterMs": 10})))
+}
+
+fn rpc(data: Value) -> ErrorData {
+    ErrorData::new(ErrorCode(-32000), "x", Some(data))
+}
+
+fn rpc_error(data: Value) -> RpcError {
+    RpcError::new(-32000, "x", Some(data))
+}
+
+/// Words of the user that say nothing of whether a call ran.
+#[tokio::test(start_paused = true)]
+async fn harmless_words_make_no_refusal_of_what_a_handler_passes_on() {
+    let words = [
+        Words::new().wait_seconds("cooldown"),
+        Words::new().envelope_in("fault"),
+    ];
+    let data = [
+        json!({"cooldown": 1, "fault": {"code": "rate_limited"}}),
+        json!({"cooldown": 1, "fault": {"code": "E17", "retryable": true}}),
+        json!({"cooldown": 1, "fault": {"retryable": true}}),
+    ];
+    type Throw = fn(RpcError) -> ErrorData;
+    let throw: [Throw; 3] = [
+        |error| ClassifyLayer::new().name(error).into(),
+        any,
+        |error| any(Failure::from(BoxError::from(error))),
+    ];
+    for (words, data) in words.iter().flat_map(|w| data.iter().map(move |d| (w, d))) {
+        for (code, throw) in [-32023, -32000].iter().flat_map(|c| throw.map(|t| (c, t))) {
+            let error = RpcError::new(*code, "x", Some(data.clone()));
+            let desk = Desk::new(move |_| {
+                let error = throw(error.clone());
+                async move { Err::<CallToolResponse, _>(error) }
+            });
+            let attempts = desk.attempts();
+            let log = Log::default();
+            let classify = ClassifyLayer::new().words(words.clone());
+            let preset = crate::support::settings(&log).classify(classify);
+            let server = Resilient::with_preset(desk, &preset.build().unwrap());
+            let _ = connect(server, ()).await.call_tool(call("book")).await;
+            assert_eq!(
+                attempts.so_far().len(),
+                1,
+                "{words:?} {data} {}",
+                log.only()
+            );
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_user_chose_that_a_code_means_holds_for_what_a_handler_passes_on() {
+    let words = Words::new()
+        .refusal_code(-32000, Class::RateLimited)
+        .repeatable_code("E_UPSTREAM", Class::Upstream);
+    type Fail = fn() -> ErrorData;
+    let errors: [Fail; 4] = [
+        || rpc(json!({})),
+        || ClassifyLayer::new().name(rpc_error(json!({}))).into(),
+        || rpc(json!({"code": "E_UPSTREAM", "retryable": true})),
+        || {
+            ClassifyLayer::new()
+                .name(rpc_error(json!({"code": "E_UPSTREAM"})))
+                .into()
+        },
+    ];
+    for fail in errors {
+        let desk = Desk::new(move |_| async move { Err::<CallToolResponse, _>(fail()) });
+        let attempts = desk.attempts();
+        let log = Log::default();
+        let classify = ClassifyLayer::new().words(words.clone());
+        let preset = crate::support::settings(&log).classify(classify);
+        let server = Resilient::with_preset(desk, &preset.build().unwrap());
+        let _ = connect(server, ()).await.call_tool(call("book")).await;
+        assert_eq!(attempts.so_far().len(), 3, "{}", log.only());
+    }
 }
 
 fn refused_data() -> ErrorData {

@@ -134,16 +134,23 @@ async fn hints_are_learned_from_a_list_that_passes_by() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_later_list_replaces_what_an_earlier_one_said() {
-    let handler = Listed::new(Listing::Pages);
-    let (mut client, log) = open(&handler).await;
-    client.request("tools/list", json!({})).await;
-    handler.0.look_is_read_only.store(0, Relaxed);
-    client.request("tools/list", json!({})).await;
-    let answer = call(&mut client, "look").await;
-    assert_eq!(answer["result"]["isError"], true, "{answer:#}");
-    let wanted = json!({"attempts": 1, "retry_stopped": "may_have_run"});
-    assert_has(&log.only(), &wanted);
+async fn of_lists_that_differ_a_hint_counts_only_if_all_give_it() {
+    for order in [[1, 0], [0, 1]] {
+        let handler = Listed::new(Listing::Pages);
+        let log = Log::default();
+        let server = Resilient::with_preset(handler.clone(), &preset(&log));
+        // Two clients, of which each gets another list.
+        let mut clients = [Raw::open(server.clone()), Raw::open(server)];
+        for (client, is_read_only) in clients.iter_mut().zip(order) {
+            client.initialize().await;
+            handler.0.look_is_read_only.store(is_read_only, Relaxed);
+            client.request("tools/list", json!({})).await;
+        }
+        let answer = call(&mut clients[0], "look").await;
+        assert_eq!(answer["result"]["isError"], true, "{answer:#}");
+        let wanted = json!({"attempts": 1, "retry_stopped": "may_have_run"});
+        assert_has(&log.only(), &wanted);
+    }
 }
 
 #[tokio::test(start_paused = true)]

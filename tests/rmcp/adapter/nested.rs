@@ -1,12 +1,22 @@
 //! What a tool says of a service behind it is not said of the call: the rest of it may be done.
 
-use crate::support::{Desk, Log, assert_has, call, connect, preset};
-use mcp_resilience::rmcp::Resilient;
+use crate::support::{Desk, Log, assert_has, call, connect, preset, settings};
+use mcp_resilience::{
+    Class, Failure,
+    classify::{ClassifyLayer, Words},
+    is_error::{IsErrorLayer, META_KEY},
+    rmcp::Resilient,
+};
 use rmcp::{
     ErrorData,
-    model::{CallToolResponse, CallToolResult, ContentBlock, ErrorCode, MetaObject},
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode,
+        MetaObject, ToolAnnotations,
+    },
 };
 use serde_json::{Value, json};
+use std::time::Duration;
+use tower::{Layer, ServiceExt, service_fn};
 
 /// Refusals of a service behind a tool, in the order of a saga: the books are sent, the mail is not.
 fn nested() -> [Value; 6] {
@@ -48,6 +58,13 @@ fn in_meta(envelope: Value) -> CallToolResult {
     CallToolResult::error(vec![text]).with_meta(Some(meta))
 }
 
+fn in_own_meta(envelope: Value) -> CallToolResult {
+    let mut meta = MetaObject::default();
+    meta.0.insert(META_KEY.to_owned(), envelope);
+    let text = ContentBlock::text("The mail was not sent.");
+    CallToolResult::error(vec![text]).with_meta(Some(meta))
+}
+
 fn in_data(envelope: Value) -> ErrorData {
     ErrorData::new(ErrorCode(-31_001), "The mail was not sent.", Some(envelope))
 }
@@ -70,13 +87,85 @@ async fn a_refusal_of_a_service_behind_the_tool_does_not_run_it_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_structured_refusal_of_the_call_itself_does() {
-    let refused = json!({"status": 429, "code": "rate_limited", "error": "Rate limit exceeded"});
-    let structured = CallToolResult::structured_error(refused.clone());
-    assert_eq!(runs(Ok(structured)).await.0, 3);
-    // In a text or an error, it may be what a service behind the tool said.
-    for answer in [Ok(in_text(&refused)), Err(in_data(refused))] {
-        let (runs, _) = runs(answer.clone()).await;
-        assert_eq!(runs, 1, "{answer:#?}");
+async fn an_envelope_that_a_handler_returns_never_says_that_its_call_may_run_again() {
+    let envelopes = [
+        json!({"status": 429, "code": "rate_limited", "error": "Rate limit exceeded"}),
+        json!({"code": "at_capacity", "error": "full"}),
+        json!({"retryable": true}),
+        json!({"code": "upstream_error", "error": "x", "status": 502}),
+        json!({"error": {"code": "service_unavailable", "message": "away", "retryable": true}}),
+    ];
+    for envelope in envelopes {
+        let answers = [
+            Ok(CallToolResult::structured_error(envelope.clone())),
+            Ok(in_own_meta(envelope.clone())),
+            Ok(in_text(&envelope)),
+            Err(in_data(envelope)),
+        ];
+        for answer in answers {
+            let (runs, line) = runs(answer.clone()).await;
+            assert_eq!(runs, 1, "{answer:#?}");
+            assert_ne!(line["delivery"], "refused", "{line}");
+        }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_envelope_that_a_handler_returns_still_gives_class_code_and_wait() {
+    let refused = json!({"code": "rate_limited", "error": "slow down", "retryAfter": 2});
+    let answer = Ok(CallToolResult::structured_error(refused).into());
+    let hints = ToolAnnotations::default().read_only(true);
+    let desk = Desk::new(move |_| {
+        let answer = answer.clone();
+        async move { answer }
+    });
+    let desk = desk.annotated("look", hints);
+    let attempts = desk.attempts();
+    let log = Log::default();
+    let client = connect(Resilient::with_preset(desk, &preset(&log)), ()).await;
+    let begun = tokio::time::Instant::now();
+    client.call_tool(call("look")).await.unwrap();
+    assert_eq!(attempts.so_far().len(), 3, "it is read-only");
+    assert!(begun.elapsed() >= Duration::from_secs(4), "two waits");
+    let wanted = json!({"class": "rate_limited", "code": "rate_limited", "retry_after_ms": 2000});
+    assert_has(&log.only(), &wanted);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_flagged_result_of_a_nested_stack_says_nothing_of_the_handlers_call() {
+    for is_schema_known in [true, false] {
+        let desk = Desk::new(move |_| async move {
+            let fails = service_fn(|_: CallToolRequestParams| async {
+                let refused = Failure::rate_limited(None).before_running();
+                Err::<CallToolResponse, _>(refused.with_retryable(true))
+            });
+            let client = IsErrorLayer::new().layer(fails);
+            let mut answer = client.oneshot(call("mail")).await?;
+            if let (true, CallToolResponse::Complete(result)) = (is_schema_known, &mut answer) {
+                let meta = result.meta.take().unwrap();
+                result.structured_content = meta.0.into_iter().next().map(|(_, value)| value);
+            }
+            Ok(answer)
+        });
+        let attempts = desk.attempts();
+        let log = Log::default();
+        let client = connect(Resilient::with_preset(desk, &preset(&log)), ()).await;
+        let answer = client.call_tool(call("book")).await.unwrap();
+        assert_eq!(attempts.so_far().len(), 1, "{answer:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_words_of_the_user_hold_for_the_flagged_result_of_a_handler() {
+    let desk = Desk::new(|_| async {
+        let envelope = json!({"code": "E_BUSY", "error": "x", "retryable": true});
+        Ok(CallToolResult::structured_error(envelope).into())
+    });
+    let attempts = desk.attempts();
+    let log = Log::default();
+    let words = Words::new().refusal_code("E_BUSY", Class::AtCapacity);
+    let preset = settings(&log).classify(ClassifyLayer::new().words(words));
+    let client = connect(Resilient::with_preset(desk, &preset.build().unwrap()), ()).await;
+    client.call_tool(call("book")).await.unwrap();
+    assert_eq!(attempts.so_far().len(), 3, "{}", log.only());
 }

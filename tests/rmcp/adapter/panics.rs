@@ -9,7 +9,7 @@ use mcp_resilience::{
     classify::ClassifyLayer,
     is_error::IsErrorLayer,
     retry::RetryBuilder,
-    rmcp::{Answer, AnyError, HandlerService, Resilient, ServerCall},
+    rmcp::{AnyError, HandlerService, Resilient, ServerAnswer, ServerCall},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -107,7 +107,7 @@ async fn a_panic_of_a_rule_is_a_crash_of_the_call() {
     let log = Log::default();
     let rules = ClassifyLayer::new()
         .rule(|_: &io::Error| -> Option<Failure> { panic!("no rule for errors") })
-        .result_rule(|_: &Answer| -> Option<Failure> { panic!("no rule for results") });
+        .result_rule(|_: &ServerAnswer| -> Option<Failure> { panic!("no rule for results") });
     let preset = settings(&log).classify(rules).build().unwrap();
     let client = connect(Resilient::with_preset(desk(), &preset), ()).await;
     for (at, tool, cause) in [(0, "throws", "errors"), (1, "fine", "results")] {
@@ -177,7 +177,7 @@ async fn a_panic_of_a_layer_of_ones_own_is_answered() {
     assert_says_nothing(client.call_tool(call("lost")).await);
     assert_eq!(text(&client.call_tool(call("fine")).await.unwrap()), "fine");
 
-    let after = ServiceBuilder::new().map_response(|answer: Answer| {
+    let after = ServiceBuilder::new().map_response(|answer: ServerAnswer| {
         assert!(answer.is_error(), "not for me");
         answer
     });
@@ -241,7 +241,7 @@ fn holding(calls_on: bool) -> impl Layer<HandlerService<Desk>, Service = Holding
     })
 }
 
-type Holding = BoxCloneSyncService<ServerCall, Answer, BoxError>;
+type Holding = BoxCloneSyncService<ServerCall, ServerAnswer, BoxError>;
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_the_drop_of_a_layer_is_answered() {

@@ -7,7 +7,7 @@ use mcp_resilience::{
     classify::ClassifyLayer,
     fatal::FatalLayer,
     is_error::IsErrorLayer,
-    rmcp::{Answer, HandlerService, Resilient, ServerCall},
+    rmcp::{Answer, HandlerService, Resilient, ServerAnswer, ServerCall},
 };
 use rmcp::{
     ErrorData,
@@ -128,7 +128,7 @@ fn own_error() -> ErrorData {
 async fn assert_keeps<L>(layer: L)
 where
     L: Layer<HandlerService<Desk>>,
-    L::Service: Service<ServerCall, Response = Answer> + Clone + Send + Sync + 'static,
+    L::Service: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
     <L::Service as Service<ServerCall>>::Error: Into<BoxError> + Send,
     <L::Service as Service<ServerCall>>::Future: Send,
 {
@@ -177,7 +177,7 @@ async fn a_layer_of_ones_own_may_answer_by_itself() {
         let answer = service_fn(async |call: ServerCall| {
             let id = call.context().id.to_string();
             let result = CallToolResult::success(vec![rmcp::model::ContentBlock::text(id)]);
-            Ok::<_, BoxError>(Answer::Tool(result.into()))
+            Ok::<_, BoxError>(ServerAnswer::from(Answer::Tool(result.into())))
         });
         BoxCloneSyncService::new(answer)
     });

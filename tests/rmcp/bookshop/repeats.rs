@@ -73,7 +73,7 @@ async fn a_refusal_too_many_is_the_envelope_as_the_tool_made_it(wire: Wire) {
     assert!(elapsed >= Duration::from_millis(500), "{elapsed:?}");
     let wanted = json!({
         "level": "WARN", "outcome": "failed", "is_error": true, "retried": true, "attempts": 3,
-        "class": "rate_limited", "code": "rate_limited", "delivery": "refused",
+        "class": "rate_limited", "code": "rate_limited", "delivery": "unknown",
         "retry_after_ms": 250, "retry_stopped": "attempts", "error": "Rate limit exceeded",
     });
     assert_has(&done.line, &wanted);

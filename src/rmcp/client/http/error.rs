@@ -159,7 +159,7 @@ impl HttpRefusal {
             Some(RpcError::new(0, "", Some(body)))
         })?;
         let session = if self.had_session {
-            Session::Held
+            Session::Untold
         } else {
             Session::None
         };
@@ -178,7 +178,8 @@ impl HttpRefusal {
                 return Some((Class::SessionLost, Delivery::Unknown));
             }
         }
-        let has_time = self.retry_after.is_some();
+        let header = self.retry_after.as_deref();
+        let has_time = header.and_then(retry_after::in_header).is_some();
         let (class, is_refusal) = match self.status.as_u16() {
             401 => (Class::Unauthorized, true),
             403 => (Class::Forbidden, true),

@@ -7,7 +7,7 @@
 mod methods;
 mod problem;
 
-use super::{Resilient, ServerCall};
+use super::{Resilient, ServerAnswer, ServerCall};
 use crate::{
     failure::{BoxError, Class, Failure, RpcError},
     rmcp::{Answer, Request},
@@ -43,7 +43,7 @@ impl Unreadable {
 impl<H, S> Resilient<H, S>
 where
     H: ServerHandler,
-    S: Service<ServerCall, Response = Answer> + Clone,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone,
     S::Error: Into<BoxError>,
 {
     /// Answers a request that rmcp could not read; gives back one with a method of the handler's.

@@ -7,7 +7,7 @@ use mcp_resilience::{
     classify::ClassifyLayer,
     fatal::Fatal,
     is_error::IsErrorLayer,
-    rmcp::{Answer, HandlerService, Resilient, ServerCall},
+    rmcp::{HandlerService, Resilient, ServerAnswer, ServerCall},
 };
 use serde_json::json;
 use tower::{BoxError, Layer, Service, ServiceBuilder};
@@ -16,7 +16,7 @@ use tower::{BoxError, Layer, Service, ServiceBuilder};
 async fn assert_ends<L>(layer: L)
 where
     L: Layer<HandlerService<Desk>>,
-    L::Service: Service<ServerCall, Response = Answer> + Clone + Send + Sync + 'static,
+    L::Service: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
     <L::Service as Service<ServerCall>>::Error: Into<BoxError> + Send,
     <L::Service as Service<ServerCall>>::Future: Send,
 {

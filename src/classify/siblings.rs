@@ -1,0 +1,109 @@
+//! Whether an object tells of a failure and of nothing else.
+//!
+//! `{"sent": 2, "error": {"code": "rate_limited"}}` tells of two mails that were sent, and of a third
+//! that was refused. So a code says that the call itself was refused only if everything beside it is
+//! what servers tell of a failure.
+
+use super::{
+    lookup::{Lookup, is_one_of},
+    vocabulary as known,
+};
+use serde_json::{Map, Value};
+
+type Object = Map<String, Value>;
+
+/// How far one goes into objects.
+const DEPTH: usize = 4;
+
+/// Members that tell of a failure, whatever their value.
+#[rustfmt::skip]
+const NAMES: &[&str] = &[
+    // What happened.
+    "message", "msg", "detail", "description", "title", "type", "kind", "instance", "reason", "code",
+    "errcode", "status", "statuscode", "statustext", "statusmessage", "category", "class", "severity",
+    "level", "causechain", "issues", "field", "fields", "param", "parameter", "argument",
+    // Where, and which call it was.
+    "service", "server", "provider", "tool", "toolname", "method", "path", "endpoint", "scope", "plan",
+    "requestid", "traceid", "spanid", "correlationid", "errorid", "timestamp", "time", "date", "jsonrpc",
+    // Whether and when to come again.
+    "retryable", "isretryable", "retriable", "isretriable", "canretry", "shouldretry", "retry",
+    "transient", "istransient", "temporary", "istemporary", "recovery", "recoverysuggestion", "headers",
+    "attempt", "attempts", "maxattempts", "retries", "maxretries", "iserror",
+    // Which limit was reached.
+    "limit", "limits", "limitkey", "current", "remaining", "reset", "quota", "window", "usage", "used",
+    "max", "ratelimit", "ratecurrent", "concurrency", "rpm", "policy",
+    // What to do.
+    "hint", "hints", "guidance", "suggestion", "suggestions", "help", "helpurl", "nextstep",
+    "nextactions", "docs", "docsurl", "documentation", "documentationurl", "moreinfo", "upgradeurl",
+];
+
+/// Members that tell of a failure if they are false.
+const SUCCESS: &[&str] = &["ok", "success", "succeeded", "successful"];
+
+/// Lists of what is wrong.
+const LISTS: &[&str] = &["details", "errors"];
+
+/// Whether every member tells of the failure.
+pub(super) fn tells_only_of_a_failure(object: &Object, lookup: Lookup<'_>) -> bool {
+    is_told(object, lookup, DEPTH)
+}
+
+fn is_told(object: &Object, lookup: Lookup<'_>, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    object.iter().all(|(key, value)| {
+        if says_nothing(value) || is_one_of(NAMES, key) || is_own(key, lookup) {
+            return true;
+        }
+        if let Value::Object(inner) = value
+            && inner.keys().all(|key| lookup.unit(key).is_some())
+        {
+            // A namespace with a wait and nothing else.
+            return true;
+        }
+        if is_one_of(SUCCESS, key) {
+            return *value == Value::Bool(false);
+        }
+        if key == "id" {
+            return object.contains_key("jsonrpc");
+        }
+        let is_inner = names_an_error(key)
+            || known::PARTS.contains(&key.as_str())
+            || known::PART_LISTS.contains(&key.as_str())
+            || lookup.envelopes().any(|name| name == key);
+        is_inner
+            && match value {
+                Value::Object(inner) => is_told(inner, lookup, depth),
+                Value::Array(_) => is_one_of(LISTS, key),
+                _ => true,
+            }
+    })
+}
+
+/// A field of a code or of a wait, also one that the user has named.
+fn is_own(key: &str, lookup: Lookup<'_>) -> bool {
+    lookup.is_code_field(key)
+        || lookup.unit(key).is_some()
+        || is_one_of(known::STATUS, key)
+        || known::FINAL
+            .iter()
+            .any(|(field, _)| is_one_of(&[*field], key))
+}
+
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(object) => object.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Whether it is a name of its own for an error, as `adcp_error` is.
+pub(super) fn names_an_error(key: &str) -> bool {
+    let end = key.len().checked_sub(known::ERROR.len());
+    end.and_then(|end| key.get(end..))
+        .is_some_and(|end| end.eq_ignore_ascii_case(known::ERROR))
+}
