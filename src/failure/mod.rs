@@ -99,6 +99,7 @@ mod evidence;
 mod fatal;
 mod from_error;
 mod limit;
+pub(crate) mod meanwhile;
 mod returned;
 mod rpc_error;
 mod stderr;

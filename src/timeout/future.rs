@@ -1,6 +1,6 @@
 use crate::{
     call::{self, Attempt, Progress},
-    failure::{BoxError, Failure, Limit, LimitReached},
+    failure::{BoxError, Failure, Limit, LimitReached, meanwhile},
     policy::Limits,
 };
 use pin_project::pin_project;
@@ -54,6 +54,8 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
+        // Whatever another attempt left is not of this one.
+        meanwhile::take();
         if let Poll::Ready(answer) = this.answer.poll(cx) {
             return Poll::Ready(answer.map_err(Into::into));
         }
@@ -62,6 +64,7 @@ where
         };
         let progress = this.attempt.as_ref().map(Attempt::progress);
         let reached = ready!(this.timer.poll(limit, *this.ceiling, progress, cx));
+        let reached = reached.instead(meanwhile::take());
         Poll::Ready(Err(Failure::timeout("").because(reached).into()))
     }
 }

@@ -56,8 +56,11 @@ mod content;
 mod error;
 mod lines;
 mod long;
-mod piece;
+mod members;
+mod message;
+mod outline;
 mod read;
+mod refused;
 mod result;
 mod scan;
 mod stdio;
@@ -66,11 +69,12 @@ mod unreadable;
 
 #[cfg(feature = "rmcp-client-http")]
 pub(super) use self::{
-    asked::Asked,
+    asked::{Anyone, Asked, ById},
     long::Long,
     read::{Found, read},
 };
 pub(super) use self::{
+    refused::refusal,
     stdio::{NotWritten, Stdio},
     unread::Unread,
     unreadable::Unreadable,

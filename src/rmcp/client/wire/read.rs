@@ -2,10 +2,18 @@ use super::{
     Unreadable,
     answer::{self, Answer},
     asked::{Asked, Pending},
-    piece::{Members, Piece},
-    scan::Scan,
+    message,
+    outline::Outline,
+    scan::{self, Scan},
 };
 use ::rmcp::model::ServerJsonRpcMessage;
+
+/// The most messages that one text may hold.
+const MESSAGES: usize = 4096;
+
+/// How many times a text that is no JSON may be looked through, and how long it may be for any number.
+const SCANS: usize = 4;
+const SHORT: usize = 64 * 1024;
 
 /// What a text of the server holds.
 #[derive(Debug)]
@@ -19,122 +27,339 @@ pub(in crate::rmcp::client) enum Found {
         /// Whether the text that it came as says the same to rmcp.
         is_whole: bool,
     },
-    /// An answer to a request that does not wait.
-    Foreign(ServerJsonRpcMessage),
-    /// No message, or none of a request that waits.
+    /// One answer or more to requests that do not wait.
+    Foreign,
+    /// No message, or none of a request that waits; one for all of them in a text.
     Unreadable(Unreadable),
 }
 
 /// Reads a whole line, body or event.
 pub(in crate::rmcp::client) fn read(bytes: &[u8], pending: &mut impl Pending) -> Vec<Found> {
+    of_bytes(bytes, pending, false)
+}
+
+/// The same for what may have been cut off: an object without its end is then no answer.
+pub(super) fn read_last(bytes: &[u8], pending: &mut impl Pending) -> Vec<Found> {
+    of_bytes(bytes, pending, true)
+}
+
+/// A text that is no JSON, or of which only the beginning was kept, in place of an answer.
+pub(super) fn broken(unreadable: Unreadable, asked: &Asked) -> Found {
+    Found::Answer {
+        message: unreadable.answer(asked),
+        is_whole: false,
+    }
+}
+
+fn of_bytes(bytes: &[u8], pending: &mut impl Pending, is_last: bool) -> Vec<Found> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}').trim();
-    let mut found = Vec::new();
-    if text.is_empty() {
-        return found;
-    }
-    if !text.starts_with(['{', '[']) {
-        let unreadable = Unreadable::new("it is no json-rpc message", text);
-        return vec![Found::Unreadable(unreadable)];
-    }
-    let mut pieces = serde_json::Deserializer::from_str(text).into_iter::<Piece>();
-    loop {
-        let begin = pieces.byte_offset();
-        match pieces.next() {
-            None => return found,
-            Some(Ok(piece)) => {
-                // rmcp reads neither several messages in a text nor a byte order mark.
-                let is_alone = begin == 0
-                    && pieces.byte_offset() == text.len()
-                    && text.len() == bytes.trim_ascii().len();
-                let piece_text = &text[begin..pieces.byte_offset()];
-                of_piece(piece, piece_text, is_alone, pending, &mut found);
-            }
-            Some(Err(error)) => {
-                let rest = text[begin..].trim_start();
-                let reason = format!("it is no json: {error}");
-                let id = Scan::of(rest.as_bytes()).id();
-                let asked = id.and_then(|id| pending.take(Some(&id)));
-                found.push(broken(&reason, rest, rest.len(), asked.as_ref()));
-                return found;
-            }
-        }
-    }
+    // JSON as a text in JSON.
+    let inner = text.starts_with('"').then(|| serde_json::from_str(text));
+    let inner: Option<String> = inner.and_then(Result::ok);
+    let inner = inner.filter(|inner| inner.trim_start().starts_with(['{', '[']));
+    // rmcp reads neither several messages in a text nor a byte order mark.
+    let is_alone = inner.is_none() && text.len() == bytes.trim_ascii().len();
+    let text = inner.as_deref().unwrap_or(text);
+    let reader = Reader {
+        text,
+        is_alone,
+        is_last,
+        pending,
+        found: Vec::new(),
+        has_foreign: false,
+        skipped: None,
+        left: SHORT.max(SCANS * text.len()),
+    };
+    reader.read()
 }
 
-/// A text that is no JSON, or of which only the beginning was kept; it ends the request it belongs to.
-pub(super) fn broken(reason: &str, beginning: &str, length: usize, asked: Option<&Asked>) -> Found {
-    let unreadable = Unreadable::of_length(reason, beginning, length);
-    match asked {
-        Some(asked) => Found::Answer {
-            message: unreadable.answer(asked),
-            is_whole: false,
-        },
-        None => Found::Unreadable(unreadable),
-    }
-}
-
-fn of_piece(
-    piece: Piece,
-    text: &str,
+struct Reader<'a, P> {
+    text: &'a str,
     is_alone: bool,
-    pending: &mut impl Pending,
-    found: &mut Vec<Found>,
-) {
-    match piece {
-        Piece::Object(members) => {
-            let one = of_object(members, text, pending);
-            found.push(match one {
-                Found::Answer { message, is_whole } => Found::Answer {
-                    message,
-                    is_whole: is_whole && is_alone,
-                },
-                other => other,
-            });
+    is_last: bool,
+    pending: &'a mut P,
+    found: Vec<Found>,
+    has_foreign: bool,
+    /// The first text that is no message, and how many there are.
+    skipped: Option<(Unreadable, u64)>,
+    /// How much may be looked through again, in bytes.
+    left: usize,
+}
+
+impl<P: Pending> Reader<'_, P> {
+    /// Looks at every outermost object, whatever stands around it.
+    fn read(mut self) -> Vec<Found> {
+        let text = self.text;
+        let mut at = 0;
+        while let Some(step) = text[at..].find('{') {
+            self.between(&text[at..at + step]);
+            at += step;
+            at += self.object(&text[at..]);
         }
-        Piece::List(items) => {
-            for item in items {
-                of_piece(item, text, false, pending, found);
+        self.between(&text[at..]);
+        if self.has_foreign {
+            self.found.push(Found::Foreign);
+        }
+        if let Some((first, count)) = self.skipped {
+            let skipped = first.and_more(count - 1);
+            self.found.push(Found::Unreadable(skipped));
+        }
+        self.found
+    }
+
+    fn between(&mut self, text: &str) {
+        let is_part_of_a_list = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | ',');
+        if !text.chars().all(is_part_of_a_list) {
+            self.skip("it is no json-rpc message", text);
+        }
+    }
+
+    fn skip(&mut self, reason: &str, text: &str) {
+        self.skip_all(reason, text, 1);
+    }
+
+    fn skip_all(&mut self, reason: &str, text: &str, more: u64) {
+        match &mut self.skipped {
+            // What may have been meant as a message says more.
+            Some((first, count)) if first.looks_like_json() || !text.starts_with('{') => {
+                *count += more;
+            }
+            skipped => {
+                let count = skipped.take().map_or(0, |(_, count)| count) + more;
+                *skipped = Some((Unreadable::new(reason, text), count));
             }
         }
-        Piece::Scalar => {
-            let unreadable = Unreadable::new("it is no json-rpc message", text);
-            found.push(Found::Unreadable(unreadable));
+    }
+
+    fn push(&mut self, found: Found, text: &str) {
+        if self.found.len() < MESSAGES {
+            self.found.push(found);
+        } else {
+            self.skip("there are too many messages in one text", text);
+        }
+    }
+
+    /// Reads what begins with a brace, and says how much of it is done.
+    fn object(&mut self, text: &str) -> usize {
+        if !text[1..].trim_start().starts_with(['"', '}']) {
+            self.skip("it is no json-rpc message", text);
+            return 1;
+        }
+        if self.left == 0 {
+            self.skip("it is no json", text);
+            return text.len();
+        }
+        match Outline::read(text) {
+            Ok((outline, length)) => {
+                self.whole(&outline, &text[..length]);
+                length
+            }
+            Err(error) if error.is_data() => self.broken(text, &error.to_string()),
+            Err(error) => self.broken(text, &format!("it is no json: {error}")),
+        }
+    }
+
+    fn whole(&mut self, outline: &Outline, text: &str) {
+        if outline.is_servers() {
+            return match message::read(text) {
+                Ok(message) => self.push(Found::Message(message), text),
+                Err(reason) => self.skip(&reason, text),
+            };
+        }
+        if !outline.is_answer(self.pending.is_alone()) {
+            return self.skip("it is no json-rpc message", text);
+        }
+        let asked = match outline.ids.as_slice() {
+            [] => self.pending.take(None),
+            ids => ids.iter().find_map(|id| self.pending.take(Some(id))),
+        };
+        let Some(asked) = asked else {
+            if outline.ids.is_empty() {
+                self.skip("it is an answer without an id", text);
+            }
+            self.has_foreign |= !outline.ids.is_empty();
+            return;
+        };
+        let is_alone = self.is_alone && text.len() == self.text.len();
+        let answer = serde_json::from_str(text).map_err(|error| error.to_string());
+        let answer = answer.and_then(|members| answer::read(members, &asked, outline.values));
+        let found = match answer {
+            Ok(Answer { message, is_whole }) => Found::Answer {
+                message,
+                is_whole: is_whole && is_alone,
+            },
+            Err(reason) => broken(Unreadable::new(reason, text), &asked),
+        };
+        self.push(found, text);
+    }
+
+    /// The same for what is no JSON.
+    fn broken(&mut self, text: &str, reason: &str) -> usize {
+        let mut scan = Scan::default();
+        let length = scan.feed(text.as_bytes());
+        self.left = self.left.saturating_sub(length);
+        let has_end = scan.is_over();
+        if self.is_last && !has_end {
+            self.skip("it was cut off by the end of the stream", text);
+            return 1;
+        }
+        let may_be = scan.may_be_an_answer();
+        let asked = match scan.into_id() {
+            Some(id) => self.pending.take(Some(&id)),
+            // Its quotes may be broken: then its members are not where they seem to be.
+            None if may_be && !has_end => {
+                scan::ids(text).find_map(|id| self.pending.take(Some(&id)))
+            }
+            None => None,
+        };
+        match asked {
+            Some(asked) => {
+                let unreadable = Unreadable::new(reason, &text[..length]);
+                self.push(broken(unreadable, &asked), text);
+            }
+            None => self.skip(reason, text),
+        }
+        match may_be {
+            _ if has_end => length,
+            // Nothing in an answer is one.
+            true => text[1..]
+                .find("{\"jsonrpc\"")
+                .map_or(text.len(), |at| at + 1),
+            false => 1,
         }
     }
 }
 
-fn of_object(members: Members, text: &str, pending: &mut impl Pending) -> Found {
-    let unreadable = |reason: &str| Found::Unreadable(Unreadable::new(reason, text));
-    if members.has("method") {
-        return match serde_json::from_value(members.into_value()) {
-            Ok(message) => Found::Message(message),
-            Err(error) => unreadable(&format!("it is no message of mcp: {error}")),
-        };
-    }
-    if !members.is_message() {
-        return unreadable("it is no json-rpc message");
-    }
-    let asked = if members.has("id") {
-        let mut ids = members.all("id");
-        ids.find_map(|id| pending.take(Some(id)))
-    } else {
-        pending.take(None)
-    };
-    let Some(asked) = asked else {
-        if !members.has("id") {
-            return unreadable("it is an answer without an id");
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rmcp::client::wire::asked::Running;
+    use ::rmcp::model::{CallToolRequest, JsonRpcMessage};
+    use ::rmcp::model::{CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, RequestId};
+
+    fn running(ids: &[i64]) -> Running {
+        let mut running = Running::default();
+        for id in ids {
+            let params = CallToolRequestParams::new("look");
+            let call = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+            running.note(&ClientJsonRpcMessage::request(call, RequestId::Number(*id)));
         }
-        return match serde_json::from_value(members.into_value()) {
-            Ok(message) => Found::Foreign(message),
-            Err(_) => unreadable("it is an answer to no request that waits"),
+        running
+    }
+
+    /// What is found: `+1` for a good answer to 1, `-1` for an unreadable one, `m`, `f` and `u` for the rest.
+    fn found(text: &str) -> String {
+        let found = read(text.as_bytes(), &mut running(&[1, 2, 3]));
+        let found = found.into_iter().map(|found| match found {
+            Found::Message(_) => "m".to_owned(),
+            Found::Answer { message, .. } => match message {
+                JsonRpcMessage::Response(response) => format!("+{}", response.id),
+                JsonRpcMessage::Error(error) => format!("-{}", error.id.unwrap()),
+                message => panic!("{message:?}"),
+            },
+            Found::Foreign => "f".to_owned(),
+            Found::Unreadable(_) => "u".to_owned(),
+        });
+        found.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn one_broken_message_hides_no_other() {
+        let good = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#;
+        for (text, expected) in [
+            (
+                format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":NaN}}}}{good}"#),
+                "-1 +2",
+            ),
+            (
+                format!(r#"[{{"jsonrpc":"2.0","id":1,"result":{{"x":NaN}}}},{good}]"#),
+                "-1 +2",
+            ),
+            (
+                format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":"un"quoted"}}}}{good}"#),
+                "-1 +2",
+            ),
+            (format!("[1,2] {{{{{{ {good}"), "+2 u"),
+            (
+                r#"{"id":1,"result":{"x":NaN}} {"id":3,"result":{"x":NaN}}"#.to_owned(),
+                "-1 -3",
+            ),
+            (
+                format!(r#"{{"id":1,"result":{{"x":NaN}}}}{{"id":77,"result":{{}}}}{good}"#),
+                "-1 +2 f",
+            ),
+            // The id of an object inside of one is not its own.
+            (
+                r#"{"level":"info","at":NaN,"request":{"id":1,"result":{"content":[]}}}"#
+                    .to_owned(),
+                "u",
+            ),
+        ] {
+            assert_eq!(found(&text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_line_of_a_log_ends_no_call_whatever_members_it_has() {
+        for text in [
+            r#"{"level":"error","error":"disk full","id":1}"#,
+            r#"{"level":"info","result":"ok","id":1}"#,
+            r#"{"method":"GET","path":"/x","error":"gone","id":1}"#,
+            r#"{"level":"info","error":"x","id":1,"at":NaN}"#,
+            r#"{"msg":"id 1","id":1}"#,
+        ] {
+            assert_eq!(found(text), "u", "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_costs_no_more_than_a_few_findings_and_one_event() {
+        for part in [
+            "[1,1,1,1]",
+            "{}",
+            r#"{"id":9,"result":{}}"#,
+            "{",
+            "[",
+            "{\"a",
+            "{\"a\":[",
+            "x{",
+        ] {
+            let text = part.repeat(256 * 1024 / part.len());
+            assert!(found(&text).len() <= 3, "{part}: {}", found(&text));
+        }
+        let notification = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+        let text = notification.repeat(MESSAGES + 10);
+        let found = read(text.as_bytes(), &mut running(&[]));
+        assert_eq!(found.len(), MESSAGES + 1);
+        let Some(Found::Unreadable(more)) = found.last() else {
+            panic!("the rest is not told");
         };
-    };
-    match answer::read(members, &asked) {
-        Ok(Answer { message, is_whole }) => Found::Answer { message, is_whole },
-        Err(reason) => Found::Answer {
-            message: Unreadable::new(reason, text).answer(&asked),
-            is_whole: false,
-        },
+        assert_eq!(more.count(), 10);
+        let many = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":[{}1]}}"#,
+            "1,".repeat(1024 * 1024)
+        );
+        assert_eq!(tests::found(&many), "-1");
+    }
+
+    #[test]
+    fn messages_of_the_server_are_mended() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":null,"method":"notifications/tools/list_changed"}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":[]}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":"x"}"#,
+            r#"{"method":"notifications/tools/list_changed"}"#,
+            r#"{"id":7,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":7.0,"method":"ping","params":null}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}"#,
+        ] {
+            let found = read(text.as_bytes(), &mut running(&[]));
+            let [Found::Message(message)] = &found[..] else {
+                panic!("{text}: {found:?}");
+            };
+            let is_refused = crate::rmcp::client::wire::refusal(message).is_some();
+            assert_eq!(is_refused, text.contains("[1]"), "{text}: {message:?}");
+        }
     }
 }
