@@ -5,7 +5,7 @@ use super::{
     backend::Get,
     parser::{Parsed, Parser},
 };
-use crate::rmcp::client::wire::{Asked, ById, Found, Long, Unread, Unreadable, read};
+use crate::rmcp::client::wire::{Among, Asked, Found, Long, Unread, Unreadable, read};
 use ::rmcp::{model::ServerJsonRpcMessage, transport::streamable_http_client::StreamableHttpError};
 use futures_util::{
     StreamExt,
@@ -182,7 +182,7 @@ impl Answer {
         if !is_message {
             return self.take_other(&data);
         }
-        for found in read(data.as_bytes(), &mut &self.asked) {
+        for found in read(data.as_bytes(), &mut self.among(false)) {
             if let Found::Answer { is_whole: true, .. } = found {
                 self.is_done = true;
                 let data = Some(data);
@@ -195,9 +195,16 @@ impl Answer {
         }
     }
 
+    fn among(&self, needs_id: bool) -> Among<'_> {
+        Among {
+            asked: &self.asked,
+            needs_id,
+        }
+    }
+
     /// An event of another kind is nothing but the answer, if it has its id.
     fn take_other(&mut self, data: &str) {
-        for found in read(data.as_bytes(), &mut ById(&self.asked)) {
+        for found in read(data.as_bytes(), &mut self.among(true)) {
             if let Found::Answer { .. } = found {
                 self.keep(found, data);
             }

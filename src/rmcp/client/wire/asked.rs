@@ -75,14 +75,22 @@ impl Pending for &Asked {
     }
 }
 
-/// A request whose answer has to have its id.
+/// A request whose answer may come among other things.
 #[cfg(feature = "rmcp-client-http")]
-pub(in crate::rmcp::client) struct ById<'a>(pub(in crate::rmcp::client) &'a Asked);
+pub(in crate::rmcp::client) struct Among<'a> {
+    pub(in crate::rmcp::client) asked: &'a Asked,
+    /// Whether only an answer with the id is one.
+    pub(in crate::rmcp::client) needs_id: bool,
+}
 
 #[cfg(feature = "rmcp-client-http")]
-impl Pending for ById<'_> {
+impl Pending for Among<'_> {
     fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
-        (&mut &*self.0).take(Some(id?))
+        if self.needs_id && id.is_none() {
+            return None;
+        }
+        let mut asked = self.asked;
+        asked.take(id)
     }
 }
 

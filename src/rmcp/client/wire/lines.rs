@@ -100,3 +100,48 @@ fn is_whole(line: &[u8]) -> bool {
     let objects = serde_json::Deserializer::from_slice(&line[begin..]).into_iter::<IgnoredAny>();
     objects.into_iter().all(|object| object.is_ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncWriteExt, BufReader, duplex};
+
+    #[tokio::test(start_paused = true)]
+    async fn an_object_that_is_complete_needs_no_end_of_its_line_if_silence_follows() {
+        for (text, is_taken) in [
+            (r#"{"id":1,"result":{}}"#, true),
+            ("INFO {\"id\":1}\r", true),
+            (r#"{"id":1}{"id":2}"#, true),
+            (r#"{"id":1,"result":{"#, false),
+            ("{\"id\":1}{", false),
+            ("12", false),
+            ("no json}", false),
+        ] {
+            let (mut server, stream) = duplex(1024);
+            let mut lines = Lines::new(BufReader::new(stream));
+            server.write_all(text.as_bytes()).await.unwrap();
+            let taken = timeout(Duration::from_secs(60), lines.next()).await;
+            assert_eq!(taken.is_ok(), is_taken, "{text}");
+            // What comes later is not lost.
+            server.write_all(b"later\n").await.unwrap();
+            let Ok(Some(Line::Whole(line))) = lines.next().await else {
+                panic!("no line after {text}");
+            };
+            let expected = if is_taken {
+                "later".to_owned()
+            } else {
+                format!("{text}later")
+            };
+            assert_eq!(line, expected.as_bytes(), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_and_never_ends_is_told_at_the_end() {
+        let text = vec![b'x'; LONGEST + 1];
+        let mut lines = Lines::new(BufReader::new(&text[..]));
+        let last = lines.next().await;
+        assert!(matches!(last, Ok(Some(Line::LastLong(_)))));
+        assert!(matches!(lines.next().await, Ok(None)));
+    }
+}

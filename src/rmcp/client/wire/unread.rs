@@ -113,3 +113,18 @@ impl Error for Skipped {
             .map(|source| &**source as &(dyn Error + 'static))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_events_of_a_connection_are_few_and_count_those_that_were_left_out() {
+        let mut seen = Seen::default();
+        let events = (0..1000).filter_map(|_| seen.event(2)).count();
+        assert_eq!(events, 10);
+        tokio::time::advance(PERIOD).await;
+        assert_eq!(seen.event(1), Some(2 * 990));
+        assert_eq!(seen.event(1), Some(0));
+    }
+}
