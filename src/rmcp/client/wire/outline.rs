@@ -51,6 +51,10 @@ impl Outline {
         self.names.contains(&name)
     }
 
+    pub(super) fn has_version(&self) -> bool {
+        self.has(Name::Version)
+    }
+
     /// Whether it is a request or a notification, and no line of a log with such a member.
     pub(super) fn is_servers(&self) -> bool {
         self.has(Name::Method)

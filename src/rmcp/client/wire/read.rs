@@ -8,8 +8,11 @@ use super::{
 };
 use ::rmcp::model::ServerJsonRpcMessage;
 
-/// The most messages that one text may hold.
+/// The most requests and notifications that are read in one text.
 pub(super) const MESSAGES: usize = 4096;
+
+/// The same for answers, where it is not known which requests wait.
+const ANSWERS: usize = 64 * 1024;
 
 /// How many times a text that is no JSON may be looked through, and how long it may be for any number.
 const SCANS: usize = 4;
@@ -67,6 +70,8 @@ fn of_bytes(bytes: &[u8], pending: &mut impl Pending, is_last: bool) -> Vec<Foun
         is_last,
         pending,
         found: Vec::new(),
+        messages: 0,
+        is_inside: false,
         has_foreign: false,
         skipped: None,
         left: SHORT.max(SCANS * text.len()),
@@ -80,6 +85,9 @@ struct Reader<'a, P> {
     is_last: bool,
     pending: &'a mut P,
     found: Vec<Found>,
+    messages: usize,
+    /// Whether the objects may be parts of one that is broken.
+    is_inside: bool,
     has_foreign: bool,
     /// The first text that is no message, and how many there are.
     skipped: Option<(Unreadable, u64)>,
@@ -132,14 +140,6 @@ impl<P: Pending> Reader<'_, P> {
         }
     }
 
-    fn push(&mut self, found: Found, text: &str) {
-        if self.found.len() < MESSAGES {
-            self.found.push(found);
-        } else {
-            self.skip("there are too many messages in one text", text);
-        }
-    }
-
     /// Reads what begins with a brace, and says how much of it is done.
     fn object(&mut self, text: &str) -> usize {
         if !text[1..].trim_start().starts_with(['"', '}']) {
@@ -162,13 +162,21 @@ impl<P: Pending> Reader<'_, P> {
 
     fn whole(&mut self, outline: &Outline, text: &str) {
         if outline.is_servers() {
+            if self.messages >= MESSAGES {
+                return self.skip("there are too many messages in one text", text);
+            }
+            self.messages += 1;
             return match message::read(text) {
-                Ok(message) => self.push(Found::Message(message), text),
+                Ok(message) => self.found.push(Found::Message(message)),
                 Err(reason) => self.skip(&reason, text),
             };
         }
-        if !outline.is_answer(self.pending.is_alone()) {
+        let is_answer = outline.is_answer(self.pending.is_alone());
+        if !is_answer || self.is_inside && !outline.has_version() {
             return self.skip("it is no json-rpc message", text);
+        }
+        if self.found.len() >= MESSAGES + ANSWERS {
+            return self.skip("there are too many answers in one text", text);
         }
         let asked = match outline.ids.as_slice() {
             [] => self.pending.take(None),
@@ -191,7 +199,7 @@ impl<P: Pending> Reader<'_, P> {
             },
             Err(reason) => broken(Unreadable::new(reason, text), &asked),
         };
-        self.push(found, text);
+        self.found.push(found);
     }
 
     /// The same for what is no JSON.
@@ -202,6 +210,7 @@ impl<P: Pending> Reader<'_, P> {
         let has_end = scan.is_over();
         if self.is_last && !has_end {
             self.skip("it was cut off by the end of the stream", text);
+            self.is_inside = true;
             return 1;
         }
         let may_be = scan.may_be_an_answer();
@@ -216,7 +225,7 @@ impl<P: Pending> Reader<'_, P> {
         match asked {
             Some(asked) => {
                 let unreadable = Unreadable::new(reason, &text[..length]);
-                self.push(broken(unreadable, &asked), text);
+                self.found.push(broken(unreadable, &asked));
             }
             None => self.skip(reason, text),
         }
@@ -226,7 +235,10 @@ impl<P: Pending> Reader<'_, P> {
             true => text[1..]
                 .find("{\"jsonrpc\"")
                 .map_or(text.len(), |at| at + 1),
-            false => 1,
+            false => {
+                self.is_inside = true;
+                1
+            }
         }
     }
 }

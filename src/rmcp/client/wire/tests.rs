@@ -99,6 +99,7 @@ fn a_line_of_a_log_ends_no_call_whatever_members_it_has() {
         r#"{"method":"GET","path":"/x","error":"gone","id":1}"#,
         r#"{"level":"info","error":"x","id":1,"at":NaN}"#,
         r#"{"msg":"id 1","id":1}"#,
+        r#"{"level":"info","context":{"id":1,"result":{"content":[]}},"at":"#,
     ] {
         assert_eq!(found(text), "u", "{text}");
     }
@@ -127,6 +128,13 @@ fn a_text_costs_no_more_than_a_few_findings_and_one_event() {
         panic!("the rest is not told");
     };
     assert_eq!(more.count(), 10);
+    // However many there are before it, an answer ends its call.
+    let text = format!("{text}{}", r#"{"id":1,"result":{"content":[]}}"#);
+    let all = read(text.as_bytes(), &mut running(&[1]));
+    assert!(
+        all.iter()
+            .any(|found| matches!(found, Found::Answer { .. }))
+    );
     let many = format!(
         r#"{{"jsonrpc":"2.0","id":1,"result":[{}1]}}"#,
         "1,".repeat(1024 * 1024)
