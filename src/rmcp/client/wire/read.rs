@@ -72,7 +72,7 @@ fn of_bytes(bytes: &[u8], pending: &mut impl Pending, is_last: bool) -> Vec<Foun
         found: Vec::new(),
         messages: 0,
         is_inside: false,
-        has_foreign: false,
+        foreign: 0,
         skipped: None,
         left: SHORT.max(SCANS * text.len()),
     };
@@ -88,7 +88,8 @@ struct Reader<'a, P> {
     messages: usize,
     /// Whether the objects may be parts of one that is broken.
     is_inside: bool,
-    has_foreign: bool,
+    /// How many answers there are that nobody waits for.
+    foreign: u64,
     /// The first text that is no message, and how many there are.
     skipped: Option<(Unreadable, u64)>,
     /// How much may be looked through again, in bytes.
@@ -106,7 +107,7 @@ impl<P: Pending> Reader<'_, P> {
             at += self.object(&text[at..]);
         }
         self.between(&text[at..]);
-        if self.has_foreign {
+        if self.foreign > 0 {
             self.found.push(Found::Foreign);
         }
         if let Some((first, count)) = self.skipped {
@@ -185,8 +186,9 @@ impl<P: Pending> Reader<'_, P> {
         let Some(asked) = asked else {
             if outline.ids.is_empty() {
                 self.skip("it is an answer without an id", text);
+            } else {
+                self.foreign += 1;
             }
-            self.has_foreign |= !outline.ids.is_empty();
             return;
         };
         let is_alone = self.is_alone && text.len() == self.text.len();

@@ -79,9 +79,10 @@ impl Scan {
     /// Whether it has the names of an answer, as far as they were seen, and no others than a line of a log
     /// would not have.
     pub(super) fn may_be_an_answer(&self) -> bool {
-        match self.has_version {
-            true => self.has_result || !self.has_method,
-            false => self.has_result && !self.has_others && !self.has_method,
+        if self.has_version {
+            self.has_result || !self.has_method
+        } else {
+            self.has_result && !self.has_others && !self.has_method
         }
     }
 
