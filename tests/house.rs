@@ -136,6 +136,7 @@ const PLAIN: &[&str] = &[
     "escaped(",
     "millis",
     "attempt",
+    "untold",
     "generation",
     "record.arguments()",
     "record.request_id()",
