@@ -57,7 +57,7 @@ impl Unread {
         };
         let failure = Failure::invalid_output("the tool server wrote a text that is no message");
         let failure = failure.because(text);
-        tracing::warn!(error = %failure.chain(), untold, "skipped what the tool server wrote");
+        tracing::warn!(error = %failure.chain(), untold = untold, "skipped what the tool server wrote");
     }
 
     pub(in crate::rmcp::client) fn count(&self) -> u64 {
