@@ -14,7 +14,7 @@ thread_local! {
 }
 
 /// Leaves what came, for a limit around the future that is being polled.
-#[cfg(feature = "rmcp")]
+#[cfg(feature = "rmcp-client")]
 pub(crate) fn leave(came: Option<Came>) {
     CAME.set(came);
 }
