@@ -28,6 +28,10 @@ pub(in crate::rmcp::client) enum Found {
     Answer {
         message: ServerJsonRpcMessage,
         /// Whether the text that it came as says the same to rmcp.
+        #[cfg_attr(
+            not(feature = "rmcp-client-http"),
+            allow(dead_code, reason = "events alone are handed on as texts")
+        )]
         is_whole: bool,
     },
     /// One answer or more to requests that do not wait.
