@@ -78,7 +78,7 @@
 //! | `late` | yes | the answer comes `seconds` later |
 //! | `noise` | yes | lines (over HTTP: events) that are no JSON, then the answer |
 //! | `wrong_result` | yes | the result is a string |
-//! | `raw` | yes | the line, the body or the data of the event is the `text` given. In it `$ID` is the request's id, `$BYTES` two bytes that are no UTF-8, `$LONG` 17 MiB of x, and `$DEEP` 500 opening brackets |
+//! | `raw` | yes | the line, the body or the data of the event is the `text` given. In it `$ID` is the request's id, `$BYTES` two bytes that are no UTF-8, `$LONG` 17 MiB of x, and `$DEEP` 500 opening brackets; with `$STAY` at its end a line stays without one |
 //!
 //! Over HTTP with `--answer sse`, `hang`, `hang_before` and `late` open the stream first, as SDKs
 //! do; with `json` there is not a byte until the answer. `twice` and `noise` always make a stream.

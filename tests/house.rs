@@ -146,6 +146,7 @@ const PLAIN: &[&str] = &[
     "escaped(",
     "millis",
     "attempt",
+    "untold",
     "generation",
     "record.arguments()",
     "record.request_id()",

@@ -48,10 +48,13 @@ async fn take(server: &Server, out: &Out, line: &[u8]) -> io::Result<()> {
                 write(out, &line_of(&message)).await?;
             }
         }
-        Reply::Raw(mut line) => {
-            line.push(b'\n');
-            write(out, &line).await?;
-        }
+        Reply::Raw(mut line) => match line.strip_suffix(b"$STAY") {
+            Some(line) => write(out, line).await?,
+            None => {
+                line.push(b'\n');
+                write(out, &line).await?;
+            }
+        },
         Reply::Noisy(message) => {
             write(out, NOISE.as_bytes()).await?;
             write(out, &line_of(&message)).await?;

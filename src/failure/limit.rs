@@ -70,6 +70,12 @@ impl LimitReached {
         !self.is_told.swap(true, Relaxed)
     }
 
+    /// With what came in place of an answer, which becomes the source.
+    pub(crate) fn instead(mut self, came: Option<Arc<dyn Error + Send + Sync>>) -> Self {
+        self.before = came;
+        self
+    }
+
     /// Which limit.
     #[must_use]
     pub fn limit(&self) -> Limit {

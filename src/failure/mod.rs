@@ -106,6 +106,7 @@ mod from_error;
 mod http_client;
 mod into_failure;
 mod limit;
+pub(crate) mod meanwhile;
 mod returned;
 mod rpc_error;
 mod status;

@@ -1,6 +1,6 @@
 use crate::{
     call::{self, Attempt, Progress, ToolCall},
-    failure::{BoxError, Failure, Limit, LimitReached},
+    failure::{BoxError, Failure, Limit, LimitReached, meanwhile},
     observe::{Event, Name, Observers},
     policy::Limits,
 };
@@ -87,6 +87,8 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
+        // Whatever another attempt left is not of this one.
+        meanwhile::take();
         if let Poll::Ready(answer) = this.answer.poll(cx) {
             return Poll::Ready(answer.map_err(Into::into));
         }
@@ -95,6 +97,7 @@ where
         };
         let progress = this.attempt.as_ref().map(Attempt::progress);
         let reached = ready!(this.timer.poll(limit, *this.ceiling, progress, cx));
+        let reached = reached.instead(meanwhile::take());
         if let Some(watch) = this.watch {
             watch.tell(&reached);
         }

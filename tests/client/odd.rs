@@ -4,7 +4,7 @@ use crate::support::{Ledger, Log, SECOND, call, reconnect, resilience, retry, wi
 use mcp_resilience::rmcp::client::{Client, Connector};
 use rmcp::model::CallToolResponse;
 use serde_json::{Value, json};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, task::JoinSet};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,6 +93,48 @@ fn cases() -> Vec<(String, &'static [Wire], End)> {
         (result("$DEEP"), ALL, Unreadable("no json")),
         (good.replace("}]}", ""), ALL, Unreadable("no json")),
         (format!("{good} and more"), ALL, Good("good")),
+        // Text before it, or something else.
+        (format!("Loading...{good}"), ALL, Good("good")),
+        (format!("INFO {good}"), ALL, Good("good")),
+        (format!("data: {good}"), ALL, Good("good")),
+        (format!("\0{good}"), ALL, Good("good")),
+        (format!("\u{1b}[0m{good}"), ALL, Good("good")),
+        (format!("{{dbg}} {good}"), ALL, Good("good")),
+        (format!("{{'a': 1}} {good}"), ALL, Good("good")),
+        (format!(r#"[{{"level":"info"}},{good}]"#), ALL, Good("good")),
+        (format!(r#"{{"jsonrpc":"2.0","id":987654,"result":{{"x":NaN}}}}{good}"#), ALL, Good("good")),
+        (format!(r#"[{{"jsonrpc":"2.0","method":"x","params":NaN}},{good}]"#), ALL, Good("good")),
+        (json!(good).to_string().replace("$ID\\\"", "$ID"), ALL, Good("good")),
+        // Logs as JSON with an id of their own.
+        (format!("{}\n{good}", r#"{"level":"error","msg":"cache miss","error":"disk full","id":$ID}"#), &[Stdio], Good("good")),
+        (format!("{}\n{good}", r#"{"level":"info","msg":"done","result":"ok","id":$ID}"#), &[Stdio], Good("good")),
+        // An answer that names the method.
+        (answer(&format!(r#""method":"tools/call",{RESULT}"#)), ALL, Good("good")),
+        (answer(&format!(r#""method":"tools/call",{ERROR}"#)), ALL, Failed("too many requests")),
+        // The id in the middle, or written another way.
+        (r#"{"result":{"content":[{"text":"a "b" c"d"}]},"id":$ID,"jsonrpc":"2.0"}"#.to_owned(), ALL, Unreadable("no json")),
+        (r#"{"jsonrpc":"2.0","\u0069d":$ID,"result":{"x":NaN}}"#.to_owned(), ALL, Unreadable("no json")),
+        (good.replace("$ID", "[$ID]"), ALL, Good("good")),
+        (good.replace("$ID", r#"{"value":$ID}"#), ALL, Good("good")),
+        // Ends of lines that are none.
+        (format!("{good}$STAY"), &[Stdio], Good("good")),
+        (format!("{good}\r$STAY"), &[Stdio], Good("good")),
+        // The same member twice, further inside.
+        (result(r#"{"content":[],"content":[{"type":"text","text":"good"}]}"#), ALL, Good("good")),
+        (result(r#"{"content":[{"type":"text","text":"bad","text":"good"}]}"#), ALL, Good("good")),
+        // Results without anything.
+        (result("{}"), ALL, Unreadable("nothing in it")),
+        (result(r#"{"_meta":{}}"#), ALL, Unreadable("nothing in it")),
+        (result(r#"{"resultType":"complete"}"#), ALL, Unreadable("nothing in it")),
+        (result(r#"{"isError":false}"#), ALL, Unreadable("nothing in it")),
+        (result(r#"{"content":[]}"#), ALL, Good("[]")),
+        // Errors that say nothing.
+        (answer(&format!(r#"{RESULT},"error":0"#)), ALL, Good("good")),
+        (answer(&format!(r#"{RESULT},"error":[]"#)), ALL, Good("good")),
+        (answer(&format!(r#"{RESULT},"error":"null""#)), ALL, Good("good")),
+        (answer(&format!(r#"{RESULT},"error":{{"code":0,"message":""}}"#)), ALL, Good("good")),
+        (error(r#""""#), ALL, Unreadable("neither a result nor an error")),
+        (error("{}"), ALL, Unreadable("neither a result nor an error")),
         (format!("{good}{good}"), ALL, Good("good")),
         (format!(r#"{good}{{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}}"#), ALL, Good("good")),
         // Results of another kind.
@@ -228,12 +270,16 @@ async fn an_odd_answer_ends_its_call_at_once_and_the_connection_is_kept() {
 }
 
 /// A call that is to run into its limit, and what the log says of it.
-async fn skipped(text: &str) -> Value {
+async fn skipped(text: &str, attempt: Duration, on_the_wire: Option<Duration>) -> Value {
     let ledger = Ledger::new();
     let log = Log::default();
     let retry = retry().max_attempts(1).deadline(100 * SECOND);
-    let limits = resilience(&log, retry).attempt_timeout(60 * SECOND);
-    let client = Client::builder(ledger.stdio(&[]).call_timeout(SECOND))
+    let limits = resilience(&log, retry).attempt_timeout(attempt);
+    let mut connector = ledger.stdio(&[]);
+    if let Some(limit) = on_the_wire {
+        connector = connector.call_timeout(limit);
+    }
+    let client = Client::builder(connector)
         .resilience(limits.build().unwrap())
         .reconnect(reconnect().build().unwrap());
     let client = within("a connection", client.connect()).await.unwrap();
@@ -266,9 +312,11 @@ async fn a_line_that_belongs_to_no_call_is_told_in_the_failure_of_a_call_that_wa
             "parse error",
         ),
     ] {
-        let line = skipped(text).await;
-        assert_eq!(line["class"], "timeout", "{line}");
-        let said = line["error"].as_str().unwrap();
-        assert!(said.contains(reason), "{text}: {said}");
+        for (attempt, on_the_wire) in [(60 * SECOND, Some(SECOND)), (3 * SECOND, None)] {
+            let line = skipped(text, attempt, on_the_wire).await;
+            assert_eq!(line["class"], "timeout", "{line}");
+            let said = line["error"].as_str().unwrap();
+            assert!(said.contains(reason), "{text}: {said}");
+        }
     }
 }

@@ -86,6 +86,48 @@ async fn a_standing_stream_that_could_not_be_opened_at_first_is_opened_later() {
 }
 
 #[tokio::test]
+async fn what_comes_on_the_standing_stream_is_mended_too() {
+    for odd in [
+        json!({"jsonrpc": "2.0", "id": null, "method": "notifications/tools/list_changed"}),
+        json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": []}),
+        json!({"method": "notifications/tools/list_changed"}),
+        json!([{"level": "info"}, {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}]),
+    ] {
+        let body = format!("data: no json\n\ndata: {odd}\n\n");
+        let server = Scripted::start(move |seen, before| match (seen.verb.as_str(), before) {
+            ("POST", _) if seen.method() == "initialize" => Some(session(&seen.message["id"])),
+            ("GET", 0) => Some(events(Body::from(body.clone()))),
+            ("GET", _) => Some(status(503)),
+            _ => None,
+        });
+        let server = server.await;
+        let ear = Ear::default();
+        let client = connect(Http::new(&*server.url).handler(ear.clone())).await;
+        within(&format!("the notification {odd}"), ear.0.notified()).await;
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_standing_stream_that_is_refused_for_a_while_is_opened_later() {
+    let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+    for code in [401, 403] {
+        let changed = changed.clone();
+        let server = Scripted::start(move |seen, before| match (seen.verb.as_str(), before) {
+            ("POST", _) if seen.method() == "initialize" => Some(session(&seen.message["id"])),
+            ("GET", 0) => Some(status(code)),
+            ("GET", _) => Some(events(Body::from(format!("data: {changed}\n\n")))),
+            _ => None,
+        });
+        let server = server.await;
+        let ear = Ear::default();
+        let client = connect(Http::new(&*server.url).handler(ear.clone())).await;
+        within(&format!("the notification after {code}"), ear.0.notified()).await;
+        client.close().await;
+    }
+}
+
+#[tokio::test]
 async fn a_server_whose_standing_streams_end_at_once_is_not_flooded() {
     let third = Arc::new(Notify::new());
     let opened = Arc::clone(&third);

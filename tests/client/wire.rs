@@ -445,6 +445,92 @@ async fn the_cause_of_a_call_that_was_cut_off_is_in_the_line() {
     assert!(said.matches(": ").count() >= 2, "{said}");
 }
 
+/// The answer to a call, as the body of a stream.
+async fn streamed(body: impl Fn(&str) -> String + Send + Sync + 'static) -> (Value, Value) {
+    let server = Scripted::start(move |seen, _| {
+        let id = &seen.message["id"];
+        let content = json!([{"type": "text", "text": "fine"}]);
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": {"content": content}});
+        (seen.method() == "tools/call").then(|| events(Body::from(body(&answer.to_string()))))
+    });
+    let server = server.await;
+    let log = Log::default();
+    let client = connect(Http::new(&*server.url), &log).await;
+    let result = call(&client, "look").await;
+    assert_eq!(server.count("tools/call"), 1);
+    (result, log.line())
+}
+
+#[tokio::test]
+async fn an_event_of_any_kind_that_carries_the_id_is_the_answer() {
+    for kind in ["response", "result", "ping"] {
+        let (result, line) =
+            streamed(move |answer| format!("event: {kind}\ndata: {answer}\n\n")).await;
+        assert_eq!(result["content"][0]["text"], "fine", "{kind}: {line}");
+    }
+    for before in [
+        "hello ",
+        "no json\n\ndata: ",
+        "{\"level\":\"error\",\"error\":\"disk full\"}\n\ndata: ",
+    ] {
+        let body = move |answer: &str| format!("data: {before}{answer}\n\n");
+        let (result, line) = streamed(body).await;
+        assert_eq!(result["content"][0]["text"], "fine", "{before}: {line}");
+    }
+    let (result, line) = streamed(|answer| format!("data: hello {answer}\n\n")).await;
+    assert_eq!(result["content"][0]["text"], "fine", "{line}");
+}
+
+#[tokio::test]
+async fn the_last_event_of_a_stream_needs_no_empty_line_after_it() {
+    for end in ["", "\n"] {
+        let (result, line) = streamed(move |answer| format!("data: {answer}{end}")).await;
+        assert_eq!(result["content"][0]["text"], "fine", "{end:?}: {line}");
+    }
+}
+
+#[tokio::test]
+async fn an_unreadable_message_before_the_answer_does_not_hide_it() {
+    let server = Scripted::start(|seen, _| {
+        let id = &seen.message["id"];
+        let good = json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}});
+        (seen.method() == "tools/call")
+            .then(|| json_body(&json!([{"level": "info"}, {"method": 7}, good])))
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &Log::default()).await;
+    assert_eq!(call(&client, "book").await["isError"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_request_of_the_server_that_cannot_be_read_is_refused_under_its_id() {
+    let server = Scripted::start(|seen, _| {
+        let id = &seen.message["id"];
+        let ping = r#"{"jsonrpc":"2.0","id":70,"method":"ping","params":[1]}"#;
+        let bare = r#"{"id":71,"method":"ping"}"#;
+        let answer = json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}});
+        (seen.method() == "tools/call").then(|| {
+            let body = format!("data: {ping}\n\ndata: {bare}\n\ndata: {answer}\n\n");
+            events(Body::from(body))
+        })
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url), &Log::default()).await;
+    call(&client, "book").await;
+    let answered = async |id: i64| loop {
+        let seen = server.seen();
+        let answer = seen.iter().find(|seen| seen.message["id"] == id);
+        if let Some(answer) = answer {
+            return answer.message.clone();
+        }
+        sleep(Duration::from_millis(20)).await;
+    };
+    let refused = within("a refusal", answered(70)).await;
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    let pong = within("a pong", answered(71)).await;
+    assert!(pong["result"].is_object(), "{pong}");
+}
+
 #[cfg(not(feature = "rmcp-client-https"))]
 #[tokio::test]
 async fn a_url_that_needs_tls_names_the_feature_that_brings_it() {

@@ -1,4 +1,4 @@
-use super::{Catalog, progress::Incoming};
+use super::{Catalog, progress::Incoming, wire::refusal};
 use ::rmcp::{
     RoleClient,
     model::{JsonRpcMessage, ServerNotification},
@@ -6,16 +6,21 @@ use ::rmcp::{
     transport::Transport,
 };
 use std::borrow::Cow;
+use tokio::task::JoinSet;
+
+/// How many refusals may be on their way: a server that reads none gets no more.
+const REFUSALS: usize = 16;
 
 /// A transport that tells a catalog when the server announces a change of its tools, and the attempts
-/// that run when the server reports progress.
+/// that run when the server reports progress. It refuses the server's requests that cannot be read.
 ///
-/// The catalog knows before any later message is handled. The user's handler gets every message too:
-/// progress under the token that the caller set, and all else as it is.
+/// The catalog knows before any later message is handled. The user's handler gets every other message
+/// too: progress under the token that the caller set, and all else as it is.
 pub(super) struct Announced<T> {
     transport: T,
     catalog: Catalog,
     incoming: Incoming,
+    refusals: JoinSet<()>,
 }
 
 impl<T> Announced<T> {
@@ -24,6 +29,7 @@ impl<T> Announced<T> {
             transport,
             catalog,
             incoming,
+            refusals: JoinSet::new(),
         }
     }
 }
@@ -44,10 +50,21 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Announced<T> {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
-        let mut message = self.transport.receive().await?;
-        while !self.incoming.arrive(&mut message) {
-            message = self.transport.receive().await?;
-        }
+        let message = loop {
+            let mut message = self.transport.receive().await?;
+            if let Some(refusal) = refusal(&message) {
+                while self.refusals.try_join_next().is_some() {}
+                if self.refusals.len() < REFUSALS {
+                    let sent = self.transport.send(refusal);
+                    self.refusals.spawn(async move {
+                        // Without a connection nobody waits for it.
+                        let _ = sent.await;
+                    });
+                }
+            } else if self.incoming.arrive(&mut message) {
+                break message;
+            }
+        };
         if let JsonRpcMessage::Notification(notification) = &message
             && let ServerNotification::ToolListChangedNotification(_) = &notification.notification
         {

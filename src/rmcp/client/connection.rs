@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     classify::Session,
-    failure::{Class, Failure},
+    failure::{Class, Failure, meanwhile},
     rmcp::{Answer, Request},
 };
 use ::rmcp::{
@@ -19,7 +19,8 @@ use ::rmcp::{
 };
 use std::{
     fmt,
-    pin::Pin,
+    future::poll_fn,
+    pin::{Pin, pin},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -144,6 +145,16 @@ impl Inner {
             return Err(self.gone());
         }
         let unread = self.unread.count();
+        // A limit around this one may strike first.
+        let mut answer = pin!(answer);
+        let answer = poll_fn(|cx| {
+            let polled = answer.as_mut().poll(cx);
+            if polled.is_pending() {
+                let skipped = self.unread.since(unread);
+                meanwhile::leave(skipped.map(|skipped| Arc::new(skipped) as _));
+            }
+            polled
+        });
         let answer = match limit {
             None => Ok(answer.await),
             Some(limit) => time::timeout(limit, answer).await.map_err(|elapsed| {

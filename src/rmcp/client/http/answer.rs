@@ -39,19 +39,23 @@ pub(super) async fn messages(
         let unreadable = Unreadable::of_length("it is longer than 16 MiB", &text, body.length);
         return Ok(vec![unreadable.answer(asked)]);
     };
-    let (mut messages, mut answer, mut why) = (Vec::new(), None, None);
+    let (mut messages, mut answer, mut aside, mut why) = (Vec::new(), None, None, None);
     for found in read_text(body, &mut &*asked) {
         match found {
             Found::Message(message) => messages.push(message),
             Found::Answer { message, .. } if answer.is_none() => answer = Some(message),
             Found::Answer { .. } => {}
-            Found::Foreign(_) => why = why.or(Some("it is the answer to another request")),
-            Found::Unreadable(unreadable) if answer.is_some() => unread.tell(unreadable),
-            Found::Unreadable(..) if !is_json => {
-                why = why.or(Some("it is neither json nor events"));
-            }
-            Found::Unreadable(unreadable) => answer = Some(unreadable.answer(asked)),
+            Found::Foreign => why = why.or(Some("it is the answer to another request")),
+            Found::Unreadable(unreadable) => aside = Some(unreadable),
         }
+    }
+    match (aside, &answer) {
+        (Some(unreadable), Some(_)) => unread.tell(unreadable),
+        (Some(unreadable), None) if is_json && why.is_none() => {
+            answer = Some(unreadable.answer(asked));
+        }
+        (Some(_), None) if why.is_none() => why = Some("it is neither json nor events"),
+        _ => {}
     }
     messages.push(answer.unwrap_or_else(|| {
         let why = match why {

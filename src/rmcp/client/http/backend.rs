@@ -28,7 +28,12 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Duration,
 };
+use tokio::time;
+
+/// The longest that a stream may take to begin: some servers send nothing before the first event.
+const HEADERS: Duration = Duration::from_secs(120);
 
 type Result<T> = std::result::Result<T, StreamableHttpError<HttpError>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -113,10 +118,14 @@ impl Get {
         let mut own = vec![(ACCEPT, BOTH)];
         own.extend(after.as_deref().map(|id| (LAST_EVENT_ID, id)));
         let request = self.with_headers(self.client.get(&*self.uri), &own);
-        let response = request.send().await.map_err(HttpError::from)?;
+        let response = match time::timeout(HEADERS, request.send()).await {
+            Ok(response) => response.map_err(HttpError::from)?,
+            Err(_) => return Err(HttpError::Status(Box::new(timed_out())).into()),
+        };
         let status = response.status();
-        // Asking again would change nothing, unless an old stream is in the way or the server in trouble.
-        let may_change = matches!(status.as_u16(), 408 | 409 | 425 | 429);
+        // Asking again would change nothing, unless an old stream is in the way, the server in trouble,
+        // or the credentials about to be renewed.
+        let may_change = matches!(status.as_u16(), 401 | 403 | 408 | 409 | 425 | 429);
         if status == StatusCode::NOT_IMPLEMENTED || status.is_client_error() && !may_change {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
@@ -215,8 +224,13 @@ impl StreamableHttpClient for Backend {
             Err(error @ StreamableHttpError::ServerDoesNotSupportSse) => return Err(error),
             Err(_) => None,
         };
-        Ok(standing::of(opened, get))
+        Ok(standing::of(opened, get, self.unread.clone()))
     }
+}
+
+/// What a server that never begins to answer is taken to say.
+fn timed_out() -> HttpRefusal {
+    HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, None)
 }
 
 async fn refusal(response: Response, had_session: bool) -> HttpError {

@@ -5,7 +5,7 @@ use super::{
     backend::Get,
     parser::{Parsed, Parser},
 };
-use crate::rmcp::client::wire::{Asked, Found, Long, Unread, Unreadable, read};
+use crate::rmcp::client::wire::{Among, Asked, Found, Long, Unread, Unreadable, read};
 use ::rmcp::{model::ServerJsonRpcMessage, transport::streamable_http_client::StreamableHttpError};
 use futures_util::{
     StreamExt,
@@ -54,13 +54,20 @@ pub(super) fn of(response: Response) -> Opened {
     let is_alive = Arc::<AtomicBool>::default();
     let seen = Arc::clone(&is_alive);
     let mut parser = Parser::default();
-    let events = response.bytes_stream().flat_map(move |chunk| {
+    let chunks = response.bytes_stream().map(Some);
+    let chunks = chunks.chain(stream::iter([None]));
+    let events = chunks.flat_map(move |chunk| {
         let events: Vec<_> = match chunk {
-            Ok(chunk) => {
+            Some(Ok(chunk)) => {
                 seen.store(true, Relaxed);
                 parser.push(&chunk).into_iter().map(Ok).collect()
             }
-            Err(error) => vec![Err(SseError::Body(Box::new(HttpError::from(error))))],
+            Some(Err(error)) => {
+                // What came of an event is not all of it.
+                parser = Parser::default();
+                vec![Err(SseError::Body(Box::new(HttpError::from(error))))]
+            }
+            None => parser.end().into_iter().map(Ok).collect(),
         };
         stream::iter(events)
     });
@@ -173,9 +180,9 @@ impl Answer {
         };
         self.resumes = 0;
         if !is_message {
-            return;
+            return self.take_other(&data);
         }
-        for found in read(data.as_bytes(), &mut &self.asked) {
+        for found in read(data.as_bytes(), &mut self.among(false)) {
             if let Found::Answer { is_whole: true, .. } = found {
                 self.is_done = true;
                 let data = Some(data);
@@ -188,10 +195,27 @@ impl Answer {
         }
     }
 
+    fn among(&self, needs_id: bool) -> Among<'_> {
+        Among {
+            asked: &self.asked,
+            needs_id,
+        }
+    }
+
+    /// An event of another kind is nothing but the answer, if it has its id.
+    fn take_other(&mut self, data: &str) {
+        for found in read(data.as_bytes(), &mut self.among(true)) {
+            if let Found::Answer { .. } = found {
+                self.keep(found, data);
+            }
+        }
+    }
+
     fn take_long(&mut self, long: Long) {
         self.resumes = 0;
-        let found = long.read(&mut &self.asked);
-        self.keep(found, "");
+        for found in long.read(&mut &self.asked) {
+            self.keep(found, "");
+        }
     }
 
     fn keep(&mut self, found: Found, data: &str) {
@@ -203,8 +227,7 @@ impl Answer {
                 self.found.push_back(event(&message));
             }
             Found::Answer { .. } => {}
-            // rmcp closes the stream at the first answer, also at that of another request.
-            Found::Foreign(_) => {
+            Found::Foreign => {
                 let foreign = Unreadable::new("it is the answer to another request", data);
                 self.unread.tell(foreign.clone());
                 self.in_its_place = Some(foreign);
@@ -255,7 +278,7 @@ impl Answer {
     }
 }
 
-fn event(message: &ServerJsonRpcMessage) -> Sse {
+pub(super) fn event(message: &ServerJsonRpcMessage) -> Sse {
     Sse {
         data: serde_json::to_string(message).ok(),
         ..Sse::default()

@@ -1,4 +1,5 @@
 use crate::rmcp::client::wire::{LONGEST, Long};
+use serde::de::IgnoredAny;
 use sse_stream::Sse;
 use std::mem;
 
@@ -43,6 +44,19 @@ impl Parser {
             self.add(rest);
         }
         parsed
+    }
+
+    /// The event that came without an empty line after it, at the end of a body: if it is a whole message.
+    /// Whatever was cut short is none.
+    pub(super) fn end(&mut self) -> Option<Parsed> {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        let event = mem::take(&mut self.event);
+        let data = event.data.as_deref().unwrap_or_default();
+        let is_whole = data.trim_start().starts_with(['{', '['])
+            && serde_json::from_str::<IgnoredAny>(data).is_ok();
+        (self.long.is_none() && is_whole).then_some(Parsed::Event(event))
     }
 
     fn add(&mut self, part: &[u8]) {
@@ -140,6 +154,23 @@ mod tests {
             let bytes = body.as_bytes().iter();
             let parsed: Vec<_> = bytes.flat_map(|byte| parser.push(&[*byte])).collect();
             assert_eq!(data(&parsed), ["a", "b\nc", "none"], "{end:?} in bytes");
+        }
+    }
+
+    #[test]
+    fn the_last_event_needs_no_empty_line_if_it_is_whole() {
+        for (body, expected) in [
+            ("data: {\"a\":1}\n", &["{\"a\":1}"][..]),
+            ("data: {\"a\":1}", &["{\"a\":1}"][..]),
+            ("data: {\"a\":", &[][..]),
+            ("data: 1", &[][..]),
+            ("id: 1\n", &[][..]),
+            ("", &[][..]),
+        ] {
+            let mut parser = Parser::default();
+            assert!(parser.push(body.as_bytes()).is_empty(), "{body}");
+            let last: Vec<_> = parser.end().into_iter().collect();
+            assert_eq!(data(&last), expected, "{body}");
         }
     }
 

@@ -2,14 +2,17 @@
 
 use super::{
     backend::Get,
-    events::{Events, LONGEST_PAUSE, Opened},
+    events::{Events, LONGEST_PAUSE, Opened, event},
     parser::Parsed,
 };
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    rmcp::client::wire::{Anyone, Found, Unread, read},
+};
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
 use futures_util::{StreamExt, stream};
 use sse_stream::{Error as SseError, Sse};
-use std::time::Duration;
+use std::{collections::VecDeque, time::Duration};
 use tokio::time::{self, Instant};
 
 /// The shortest pause before the stream is opened again. It doubles up to 30 s while that brings nothing.
@@ -18,22 +21,20 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long a stream lasts that a proxy may well end for its silence.
 const LASTED: Duration = Duration::from_secs(20);
 
-/// How often in a row a server that had the stream may say that it has none: a proxy may say so for it.
-const REFUSALS: u32 = 10;
-
 /// Opens the stream again for as long as somebody reads it.
 ///
 /// `opened` is what the first try gave; none if the server could not open one then.
-pub(super) fn of(opened: Option<Opened>, get: Get) -> Events {
+pub(super) fn of(opened: Option<Opened>, get: Get, unread: Unread) -> Events {
     let had_one = opened.is_some();
     let standing = Standing {
         get,
+        unread,
+        found: VecDeque::new(),
         opened: opened.map(|opened| (opened, Instant::now())),
         had_one,
         last_id: None,
         asked_for: Duration::ZERO,
         in_vain: 0,
-        refusals: 0,
     };
     stream::unfold(standing, |mut standing| async {
         let event = standing.next().await?;
@@ -44,6 +45,9 @@ pub(super) fn of(opened: Option<Opened>, get: Get) -> Events {
 
 struct Standing {
     get: Get,
+    unread: Unread,
+    /// Read, and not handed on yet.
+    found: VecDeque<Sse>,
     /// The stream, and since when.
     opened: Option<(Opened, Instant)>,
     had_one: bool,
@@ -52,12 +56,14 @@ struct Standing {
     asked_for: Duration,
     /// Tries in a row that brought nothing.
     in_vain: u32,
-    refusals: u32,
 }
 
 impl Standing {
     async fn next(&mut self) -> Option<Sse> {
         loop {
+            if let Some(event) = self.found.pop_front() {
+                return Some(event);
+            }
             let Some((opened, since)) = &mut self.opened else {
                 time::sleep(self.pause()).await;
                 self.open().await?;
@@ -69,13 +75,16 @@ impl Standing {
                     if let Some(pause) = event.retry.take() {
                         self.asked_for = Duration::from_millis(pause);
                     }
-                    if event.data.as_deref().is_some_and(|data| !data.is_empty()) {
+                    let data = event.data.filter(|data| !data.is_empty());
+                    if let Some(data) = data {
                         self.in_vain = 0;
-                        return Some(event);
+                        self.take(data, event.event.as_deref());
                     }
                 }
-                Some(Ok(Parsed::Long(_))) => {
-                    tracing::warn!("skipped an event that is longer than 16 MiB");
+                Some(Ok(Parsed::Long(long))) => {
+                    for found in long.read(&mut Anyone) {
+                        self.keep(found);
+                    }
                 }
                 Some(Err(_)) | None => {
                     if since.elapsed() >= LASTED {
@@ -87,6 +96,35 @@ impl Standing {
         }
     }
 
+    /// An event of another kind is a message, or nothing.
+    fn take(&mut self, data: String, kind: Option<&str>) {
+        let is_message = matches!(kind, None | Some("" | "message"));
+        for found in read(data.as_bytes(), &mut Anyone) {
+            match found {
+                Found::Answer { is_whole: true, .. } => {
+                    self.found.push_back(Sse {
+                        data: Some(data),
+                        ..Sse::default()
+                    });
+                    return;
+                }
+                Found::Unreadable(_) if !is_message => {}
+                found => self.keep(found),
+            }
+        }
+    }
+
+    fn keep(&mut self, found: Found) {
+        match found {
+            // It is up to rmcp which requests wait.
+            Found::Message(message) | Found::Answer { message, .. } => {
+                self.found.push_back(event(&message));
+            }
+            Found::Foreign => {}
+            Found::Unreadable(unreadable) => self.unread.tell(unreadable),
+        }
+    }
+
     /// Tries once; none if the server has no such stream.
     async fn open(&mut self) -> Option<()> {
         self.in_vain = self.in_vain.saturating_add(1);
@@ -94,11 +132,10 @@ impl Standing {
             Ok(opened) => {
                 self.opened = Some((opened, Instant::now()));
                 self.had_one = true;
-                self.refusals = 0;
             }
             Err(StreamableHttpError::ServerDoesNotSupportSse) => {
-                self.refusals += 1;
-                if !self.had_one || self.refusals >= REFUSALS {
+                // A proxy may say so for a server that had it.
+                if !self.had_one {
                     tracing::debug!("the tool server has no standing stream");
                     return None;
                 }

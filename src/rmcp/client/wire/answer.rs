@@ -1,7 +1,7 @@
 use super::{
     asked::Asked,
-    error::{self, is_blank},
-    piece::Members,
+    error::{self, is_blank, says_nothing},
+    members::Members,
     result,
 };
 use crate::failure::Failure;
@@ -15,21 +15,22 @@ pub(super) struct Answer {
     pub(super) is_whole: bool,
 }
 
-/// Reads the members of an answer.
+/// Reads the members of an answer in whose text there are so many values: more than in its members where
+/// some came twice.
 ///
 /// # Errors
 ///
 /// Why it cannot be read.
-pub(super) fn read(mut members: Members, asked: &Asked) -> Result<Answer, String> {
-    let is_plain = members.is_plain();
+pub(super) fn read(mut members: Members, asked: &Asked, values: usize) -> Result<Answer, String> {
+    let is_plain = members.is_plain() && members.values() == values;
     let id = members.only("id")?;
     let is_its_id = id == Some(asked.id.clone().into_json_value());
     let (result, error) = (members.only("result")?, members.only("error")?);
     let (result, error) = match (result, error) {
-        (Some(result), Some(error)) if is_blank(&error) => (Some(result), None),
-        (Some(result), Some(error)) if is_blank(&result) || is_no_item(&result) => {
+        (Some(result), Some(error)) if is_blank(&result) && !says_nothing(&error) => {
             (None, Some(error))
         }
+        (result, Some(error)) if says_nothing(&error) => (result, None),
         (Some(_), Some(_)) => return Err("it has both a result and an error".to_owned()),
         one => one,
     };
@@ -52,8 +53,4 @@ pub(super) fn read(mut members: Members, asked: &Asked) -> Result<Answer, String
         message: ServerJsonRpcMessage::response(read.result, asked.id.clone()),
         is_whole: read.is_whole && is_its_id && is_plain,
     })
-}
-
-fn is_no_item(result: &Value) -> bool {
-    result.as_array().is_some_and(Vec::is_empty)
 }

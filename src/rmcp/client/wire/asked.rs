@@ -56,6 +56,11 @@ impl Asked {
 pub(in crate::rmcp::client) trait Pending {
     /// Takes the request with that id; without an id, the only one that there can be.
     fn take(&mut self, id: Option<&Value>) -> Option<Asked>;
+
+    /// Whether nothing else comes where its answer does, as lines of a log may.
+    fn is_alone(&self) -> bool {
+        false
+    }
 }
 
 /// A request that is alone with its answer.
@@ -63,6 +68,41 @@ impl Pending for &Asked {
     fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
         let is_its = id.is_none_or(|id| canonical(id).as_ref() == Some(&self.id));
         is_its.then(|| (*self).clone())
+    }
+
+    fn is_alone(&self) -> bool {
+        true
+    }
+}
+
+/// A request whose answer may come among other things.
+#[cfg(feature = "rmcp-client-http")]
+pub(in crate::rmcp::client) struct Among<'a> {
+    pub(in crate::rmcp::client) asked: &'a Asked,
+    /// Whether only an answer with the id is one.
+    pub(in crate::rmcp::client) needs_id: bool,
+}
+
+#[cfg(feature = "rmcp-client-http")]
+impl Pending for Among<'_> {
+    fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
+        if self.needs_id && id.is_none() {
+            return None;
+        }
+        let mut asked = self.asked;
+        asked.take(id)
+    }
+}
+
+/// Any request, where it is not known which of them wait.
+#[cfg(feature = "rmcp-client-http")]
+pub(in crate::rmcp::client) struct Anyone;
+
+#[cfg(feature = "rmcp-client-http")]
+impl Pending for Anyone {
+    fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
+        let (id, kind) = (canonical(id?)?, Kind::Other);
+        Some(Asked { id, kind })
     }
 }
 
@@ -93,7 +133,7 @@ impl Pending for Running {
 }
 
 /// The id as it was sent. rmcp sends numbers; some servers give them back as texts or floats.
-fn canonical(id: &Value) -> Option<RequestId> {
+pub(super) fn canonical(id: &Value) -> Option<RequestId> {
     let number = match id {
         Value::Number(number) => number.as_i64().or_else(|| integral(number.as_f64()?)),
         Value::String(text) => {

@@ -6,6 +6,9 @@ use serde_json::Value;
 /// The longest reason in a stand-in, in bytes.
 const REASON: usize = 200;
 
+/// The most stand-ins; the last of them is for all further blocks.
+const STAND_INS: usize = 16;
+
 /// The blocks of a tool's result, with a text in place of each that cannot be read.
 #[derive(Debug, Default)]
 pub(super) struct Content {
@@ -36,16 +39,23 @@ impl Content {
             }
         };
         let mut read = Self::default();
+        let mut more = 0_usize;
         for block in blocks {
             match self::block(block) {
                 Ok(block) => read.blocks.push(block),
-                Err(lost) => {
-                    read.blocks.push(ContentBlock::text(format!("[{lost}]")));
-                    read.lost.push(lost);
-                }
+                Err(_) if read.lost.len() >= STAND_INS - 1 => more += 1,
+                Err(lost) => read.lose(lost),
             }
         }
+        if more > 0 {
+            read.lose(format!("{more} more block(s) were left out"));
+        }
         Ok(read)
+    }
+
+    fn lose(&mut self, lost: String) {
+        self.blocks.push(ContentBlock::text(format!("[{lost}]")));
+        self.lost.push(lost);
     }
 
     /// Whether there were blocks, and none could be read.

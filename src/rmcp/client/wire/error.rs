@@ -24,9 +24,19 @@ pub(super) fn read(error: Value) -> ErrorData {
 pub(super) fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
-        Value::String(text) => text.is_empty(),
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => matches!(text.trim(), "" | "null"),
+        Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.is_empty(),
-        _ => false,
+        Value::Bool(true) => false,
+    }
+}
+
+/// The same of an error, which has members of its own.
+pub(super) fn says_nothing(error: &Value) -> bool {
+    match error {
+        Value::Object(members) => members.values().all(is_blank),
+        other => is_blank(other),
     }
 }
 

@@ -6,8 +6,9 @@
 //! # What is read, and as what
 //!
 //! One table for lines of stdio, JSON bodies and event data. *Running* means: the id is that of a request
-//! that still waits. Only answers are mended: messages with the id of a running request and without a
-//! `method`. Requests and notifications of the server pass if rmcp reads them.
+//! that still waits. Every outermost object of a text is looked at, whatever stands around it. An *answer* has
+//! a `result` or an `error`, or no `method`; without `jsonrpc` it has no members but those and `id`, since
+//! servers log JSON to stdout, and an `id` there may be anything.
 //!
 //! | What comes | Is |
 //! |---|---|
@@ -15,12 +16,16 @@
 //! | a byte order mark | skipped |
 //! | a list of messages (a batch) | each of them |
 //! | several messages on a line | each of them |
-//! | an answer and then other text | the answer; the rest is told |
+//! | an answer, and other text before or after it | the answer; the rest is told |
+//! | a broken message, and others | the others too |
+//! | a text in JSON that holds JSON | that JSON |
+//! | a `result` or an `error`, and a `method` | an answer |
 //! | a null member (`"error": null`, `"method": null`) | absent |
 //! | `jsonrpc` missing or another version | ignored |
-//! | an id as a text or a float | the same id |
-//! | a result, and an error that is `false`, `""` or `{}` | the result |
-//! | an error, and a result that is `false`, `""`, `[]` or `{}` | the error |
+//! | an id as a text or a float, or alone in a list or an object | the same id |
+//! | a result, and an error that says nothing: `false`, 0, `""`, `"null"`, `[]`, or an object of such | the result |
+//! | an error that says nothing, alone | unreadable |
+//! | an error, and a result that is `false`, 0, `""`, `[]` or `{}` | the error |
 //! | a result and an error | unreadable |
 //! | the same member twice, and alike | once |
 //! | `id`, `result` or `error` twice, and different | unreadable |
@@ -30,23 +35,28 @@
 //! | an error code that is missing or out of range | code 0; a word as code stands in `data.code` unless there is `data` |
 //! | an error message that is no text, or missing | its JSON, or `the server gave no message` |
 //! | a result that is no object | unreadable; `{}` for requests whose result has no members, as `ping` |
+//! | a result of a tool without `content`, `structuredContent` or a flag that is true | unreadable, since rmcp takes it for a success |
 //! | `content` of a tool as a text or as one block | a list of one block |
 //! | `isError` as `"true"`, `"false"`, 1 or 0 | the flag; another value: unreadable |
 //! | a block that rmcp cannot read | without `annotations` and `_meta`, if that helps; else a text block that names its type and the reason |
 //! | no block can be read, and there is no `structuredContent` | unreadable |
-//! | broken JSON, nested deeper than 127, longer than 16 MiB | unreadable, if a scan finds a running id |
+//! | broken JSON, nested deeper than 127, longer than 16 MiB, more than 1,048,576 values | unreadable, if a scan finds a running id |
+//! | a request or a notification without `jsonrpc`, with null members, or a notification whose `params` are no object | mended |
+//! | a request that cannot be read | refused with -32600 under its id |
+//! | a line without its end, followed by silence or the end of the stream | read, if its objects are complete |
 //!
 //! *Unreadable* ends its call at once: [`InvalidOutput`](crate::Class::InvalidOutput), `Executed`, with the
 //! reason, the length and the beginning of the text as its [source](Unreadable). The connection is kept.
 //!
-//! Everything else without a running id is no answer: it is told as an event, and in the failure of a call
-//! that times out or is lost while it waits. An object without `jsonrpc`, `result` and `error` that has other
-//! members than `id` is such a text too: servers log JSON to stdout, and an `id` there may be anything.
+//! Everything else without a running id is no answer: it is told as an event, at most ten a second, and in the
+//! failure of a call that times out or is lost while it waits. A text is told once, with the number of its
+//! pieces, and holds at most 4,096 messages.
 //!
 //! # Over HTTP
 //!
 //! A request is alone with its answer. A result or an error without an id is its answer. A body that is
-//! complete and has no answer in it is unreadable. An event that is no answer is skipped; if the stream then
+//! complete and has no answer in it is unreadable. An event of any kind is the answer if it has the id; one that
+//! is no answer is skipped. If the stream then
 //! ends in order and without an answer, and some event looked like JSON, that event is unreadable. A
 //! body or a stream that breaks off is lost instead.
 
@@ -56,21 +66,27 @@ mod content;
 mod error;
 mod lines;
 mod long;
-mod piece;
+mod members;
+mod message;
+mod outline;
 mod read;
+mod refused;
 mod result;
 mod scan;
 mod stdio;
+#[cfg(test)]
+mod tests;
 mod unread;
 mod unreadable;
 
 #[cfg(feature = "rmcp-client-http")]
 pub(super) use self::{
-    asked::Asked,
+    asked::{Among, Anyone, Asked},
     long::Long,
     read::{Found, read},
 };
 pub(super) use self::{
+    refused::refusal,
     stdio::{NotWritten, Stdio},
     unread::Unread,
     unreadable::Unreadable,

@@ -2,10 +2,21 @@ use super::{
     Unreadable,
     answer::{self, Answer},
     asked::{Asked, Pending},
-    piece::{Members, Piece},
-    scan::Scan,
+    message,
+    outline::Outline,
+    scan::{self, Scan},
 };
 use ::rmcp::model::ServerJsonRpcMessage;
+
+/// The most requests and notifications that are read in one text.
+pub(super) const MESSAGES: usize = 4096;
+
+/// The same for answers, where it is not known which requests wait.
+const ANSWERS: usize = 64 * 1024;
+
+/// How many times a text that is no JSON may be looked through, and how long it may be for any number.
+const SCANS: usize = 4;
+const SHORT: usize = 64 * 1024;
 
 /// What a text of the server holds.
 #[derive(Debug)]
@@ -17,124 +28,223 @@ pub(in crate::rmcp::client) enum Found {
     Answer {
         message: ServerJsonRpcMessage,
         /// Whether the text that it came as says the same to rmcp.
+        #[cfg_attr(
+            not(feature = "rmcp-client-http"),
+            allow(dead_code, reason = "events alone are handed on as texts")
+        )]
         is_whole: bool,
     },
-    /// An answer to a request that does not wait.
-    Foreign(ServerJsonRpcMessage),
-    /// No message, or none of a request that waits.
+    /// One answer or more to requests that do not wait.
+    Foreign,
+    /// No message, or none of a request that waits; one for all of them in a text.
     Unreadable(Unreadable),
 }
 
 /// Reads a whole line, body or event.
 pub(in crate::rmcp::client) fn read(bytes: &[u8], pending: &mut impl Pending) -> Vec<Found> {
+    of_bytes(bytes, pending, false)
+}
+
+/// The same for what may have been cut off: an object without its end is then no answer.
+pub(super) fn read_last(bytes: &[u8], pending: &mut impl Pending) -> Vec<Found> {
+    of_bytes(bytes, pending, true)
+}
+
+/// A text that is no JSON, or of which only the beginning was kept, in place of an answer.
+pub(super) fn broken(unreadable: Unreadable, asked: &Asked) -> Found {
+    Found::Answer {
+        message: unreadable.answer(asked),
+        is_whole: false,
+    }
+}
+
+fn of_bytes(bytes: &[u8], pending: &mut impl Pending, is_last: bool) -> Vec<Found> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}').trim();
-    let mut found = Vec::new();
-    if text.is_empty() {
-        return found;
-    }
-    if !text.starts_with(['{', '[']) {
-        let unreadable = Unreadable::new("it is no json-rpc message", text);
-        return vec![Found::Unreadable(unreadable)];
-    }
-    let mut pieces = serde_json::Deserializer::from_str(text).into_iter::<Piece>();
-    loop {
-        let begin = pieces.byte_offset();
-        match pieces.next() {
-            None => return found,
-            Some(Ok(piece)) => {
-                // rmcp reads neither several messages in a text nor a byte order mark.
-                let is_alone = begin == 0
-                    && pieces.byte_offset() == text.len()
-                    && text.len() == bytes.trim_ascii().len();
-                let piece_text = &text[begin..pieces.byte_offset()];
-                of_piece(piece, piece_text, is_alone, pending, &mut found);
-            }
-            Some(Err(error)) => {
-                let rest = text[begin..].trim_start();
-                let reason = format!("it is no json: {error}");
-                let id = Scan::of(rest.as_bytes()).id();
-                let asked = id.and_then(|id| pending.take(Some(&id)));
-                found.push(broken(&reason, rest, rest.len(), asked.as_ref()));
-                return found;
-            }
-        }
-    }
+    // JSON as a text in JSON.
+    let inner = text.starts_with('"').then(|| serde_json::from_str(text));
+    let inner: Option<String> = inner.and_then(Result::ok);
+    let inner = inner.filter(|inner| inner.trim_start().starts_with(['{', '[']));
+    // rmcp reads neither several messages in a text nor a byte order mark.
+    let is_alone = inner.is_none() && text.len() == bytes.trim_ascii().len();
+    let text = inner.as_deref().unwrap_or(text);
+    let reader = Reader {
+        text,
+        is_alone,
+        is_last,
+        pending,
+        found: Vec::new(),
+        messages: 0,
+        is_inside: false,
+        foreign: 0,
+        skipped: None,
+        left: SHORT.max(SCANS * text.len()),
+    };
+    reader.read()
 }
 
-/// A text that is no JSON, or of which only the beginning was kept; it ends the request it belongs to.
-pub(super) fn broken(reason: &str, beginning: &str, length: usize, asked: Option<&Asked>) -> Found {
-    let unreadable = Unreadable::of_length(reason, beginning, length);
-    match asked {
-        Some(asked) => Found::Answer {
-            message: unreadable.answer(asked),
-            is_whole: false,
-        },
-        None => Found::Unreadable(unreadable),
-    }
-}
-
-fn of_piece(
-    piece: Piece,
-    text: &str,
+struct Reader<'a, P> {
+    text: &'a str,
     is_alone: bool,
-    pending: &mut impl Pending,
-    found: &mut Vec<Found>,
-) {
-    match piece {
-        Piece::Object(members) => {
-            let one = of_object(members, text, pending);
-            found.push(match one {
-                Found::Answer { message, is_whole } => Found::Answer {
-                    message,
-                    is_whole: is_whole && is_alone,
-                },
-                other => other,
-            });
-        }
-        Piece::List(items) => {
-            for item in items {
-                of_piece(item, text, false, pending, found);
-            }
-        }
-        Piece::Scalar => {
-            let unreadable = Unreadable::new("it is no json-rpc message", text);
-            found.push(Found::Unreadable(unreadable));
-        }
-    }
+    is_last: bool,
+    pending: &'a mut P,
+    found: Vec<Found>,
+    messages: usize,
+    /// Whether the objects may be parts of one that is broken.
+    is_inside: bool,
+    /// How many answers there are that nobody waits for.
+    foreign: u64,
+    /// The first text that is no message, and how many there are.
+    skipped: Option<(Unreadable, u64)>,
+    /// How much may be looked through again, in bytes.
+    left: usize,
 }
 
-fn of_object(members: Members, text: &str, pending: &mut impl Pending) -> Found {
-    let unreadable = |reason: &str| Found::Unreadable(Unreadable::new(reason, text));
-    if members.has("method") {
-        return match serde_json::from_value(members.into_value()) {
-            Ok(message) => Found::Message(message),
-            Err(error) => unreadable(&format!("it is no message of mcp: {error}")),
-        };
-    }
-    if !members.is_message() {
-        return unreadable("it is no json-rpc message");
-    }
-    let asked = if members.has("id") {
-        let mut ids = members.all("id");
-        ids.find_map(|id| pending.take(Some(id)))
-    } else {
-        pending.take(None)
-    };
-    let Some(asked) = asked else {
-        if !members.has("id") {
-            return unreadable("it is an answer without an id");
+impl<P: Pending> Reader<'_, P> {
+    /// Looks at every outermost object, whatever stands around it.
+    fn read(mut self) -> Vec<Found> {
+        let text = self.text;
+        let mut at = 0;
+        while let Some(step) = text[at..].find('{') {
+            self.between(&text[at..at + step]);
+            at += step;
+            at += self.object(&text[at..]);
         }
-        return match serde_json::from_value(members.into_value()) {
-            Ok(message) => Found::Foreign(message),
-            Err(_) => unreadable("it is an answer to no request that waits"),
+        self.between(&text[at..]);
+        if self.foreign > 0 {
+            self.found.push(Found::Foreign);
+        }
+        if let Some((first, count)) = self.skipped {
+            let skipped = first.and_more(count - 1);
+            self.found.push(Found::Unreadable(skipped));
+        }
+        self.found
+    }
+
+    fn between(&mut self, text: &str) {
+        let is_part_of_a_list = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | ',');
+        if !text.chars().all(is_part_of_a_list) {
+            self.skip("it is no json-rpc message", text);
+        }
+    }
+
+    fn skip(&mut self, reason: &str, text: &str) {
+        self.skip_all(reason, text, 1);
+    }
+
+    fn skip_all(&mut self, reason: &str, text: &str, more: u64) {
+        match &mut self.skipped {
+            // What may have been meant as a message says more.
+            Some((first, count)) if first.looks_like_json() || !text.starts_with('{') => {
+                *count += more;
+            }
+            skipped => {
+                let count = skipped.take().map_or(0, |(_, count)| count) + more;
+                *skipped = Some((Unreadable::new(reason, text), count));
+            }
+        }
+    }
+
+    /// Reads what begins with a brace, and says how much of it is done.
+    fn object(&mut self, text: &str) -> usize {
+        if !text[1..].trim_start().starts_with(['"', '}']) {
+            self.skip("it is no json-rpc message", text);
+            return 1;
+        }
+        if self.left == 0 {
+            self.skip("it is no json", text);
+            return text.len();
+        }
+        match Outline::read(text) {
+            Ok((outline, length)) => {
+                self.whole(&outline, &text[..length]);
+                length
+            }
+            Err(error) if error.is_data() => self.broken(text, &error.to_string()),
+            Err(error) => self.broken(text, &format!("it is no json: {error}")),
+        }
+    }
+
+    fn whole(&mut self, outline: &Outline, text: &str) {
+        if outline.is_servers() {
+            if self.messages >= MESSAGES {
+                return self.skip("there are too many messages in one text", text);
+            }
+            self.messages += 1;
+            return match message::read(text) {
+                Ok(message) => self.found.push(Found::Message(message)),
+                Err(reason) => self.skip(&reason, text),
+            };
+        }
+        let is_answer = outline.is_answer(self.pending.is_alone());
+        if !is_answer || self.is_inside && !outline.has_version() {
+            return self.skip("it is no json-rpc message", text);
+        }
+        if self.found.len() >= MESSAGES + ANSWERS {
+            return self.skip("there are too many answers in one text", text);
+        }
+        let asked = match outline.ids.as_slice() {
+            [] => self.pending.take(None),
+            ids => ids.iter().find_map(|id| self.pending.take(Some(id))),
         };
-    };
-    match answer::read(members, &asked) {
-        Ok(Answer { message, is_whole }) => Found::Answer { message, is_whole },
-        Err(reason) => Found::Answer {
-            message: Unreadable::new(reason, text).answer(&asked),
-            is_whole: false,
-        },
+        let Some(asked) = asked else {
+            if outline.ids.is_empty() {
+                self.skip("it is an answer without an id", text);
+            } else {
+                self.foreign += 1;
+            }
+            return;
+        };
+        let is_alone = self.is_alone && text.len() == self.text.len();
+        let answer = serde_json::from_str(text).map_err(|error| error.to_string());
+        let answer = answer.and_then(|members| answer::read(members, &asked, outline.values));
+        let found = match answer {
+            Ok(Answer { message, is_whole }) => Found::Answer {
+                message,
+                is_whole: is_whole && is_alone,
+            },
+            Err(reason) => broken(Unreadable::new(reason, text), &asked),
+        };
+        self.found.push(found);
+    }
+
+    /// The same for what is no JSON.
+    fn broken(&mut self, text: &str, reason: &str) -> usize {
+        let mut scan = Scan::default();
+        let length = scan.feed(text.as_bytes());
+        self.left = self.left.saturating_sub(length);
+        let has_end = scan.is_over();
+        if self.is_last && !has_end {
+            self.skip("it was cut off by the end of the stream", text);
+            self.is_inside = true;
+            return 1;
+        }
+        let may_be = scan.may_be_an_answer();
+        let asked = match scan.into_id() {
+            Some(id) => self.pending.take(Some(&id)),
+            // Its quotes may be broken: then its members are not where they seem to be.
+            None if may_be && !has_end => {
+                scan::ids(text).find_map(|id| self.pending.take(Some(&id)))
+            }
+            None => None,
+        };
+        match asked {
+            Some(asked) => {
+                let unreadable = Unreadable::new(reason, &text[..length]);
+                self.found.push(broken(unreadable, &asked));
+            }
+            None => self.skip(reason, text),
+        }
+        match may_be {
+            _ if has_end => length,
+            // Nothing in an answer is one.
+            true => text[1..]
+                .find("{\"jsonrpc\"")
+                .map_or(text.len(), |at| at + 1),
+            false => {
+                self.is_inside = true;
+                1
+            }
+        }
     }
 }

@@ -36,6 +36,9 @@ pub(super) fn read(result: Value, kind: Kind) -> Result<Read, String> {
         (other, _) => return Err(format!("its result is {}, not an object", name(&other))),
     };
     match kind {
+        Kind::Tool if says_nothing(&result) && interim(&result).is_none() => {
+            Err("there is nothing in its result".to_owned())
+        }
         Kind::Tool => match CallToolResult::deserialize(&result) {
             Ok(result) => Ok(ServerResult::CallToolResult(result).into()),
             Err(_) => tool(result),
@@ -80,11 +83,6 @@ fn tool(result: Value) -> Result<Read, String> {
     let Value::Object(mut members) = result else {
         return Err("its result is not an object".to_owned());
     };
-    // rmcp takes a result without anything for a good one.
-    let is_bare = |name: &String| matches!(name.as_str(), "_meta" | "resultType");
-    if members.keys().all(is_bare) && members.get("_meta").is_none_or(Value::is_object) {
-        return any(&Value::Object(members));
-    }
     members.retain(|name, value| !value.is_null() || name == "structuredContent");
     let flag = members.remove("isError").as_ref().map(flag).transpose()?;
     let content = members.remove("content").map(Content::read).transpose()?;
@@ -117,6 +115,18 @@ fn tool(result: Value) -> Result<Read, String> {
         lost,
         is_whole: false,
     })
+}
+
+/// Whether the result of a tool has nothing that could be one: rmcp would take it for a good one.
+fn says_nothing(result: &Value) -> bool {
+    let is_bare = |(name, value): (&String, &Value)| match name.as_str() {
+        "_meta" | "resultType" => true,
+        "isError" => flag(value) == Ok(false),
+        _ => value.is_null() && name != "structuredContent",
+    };
+    result
+        .as_object()
+        .is_some_and(|members| members.iter().all(is_bare))
 }
 
 fn flag(flag: &Value) -> Result<bool, String> {

@@ -1,11 +1,22 @@
+use crate::failure::first;
 use serde_json::Value;
 
-/// How much of a name or a value is looked at, and how much of the end is kept, in bytes.
+/// How much of a name or a value is looked at, in bytes.
 const TOKEN: usize = 64;
+
+/// How much of the end is kept, in bytes.
+const TAIL: usize = 256;
+
+/// How many ids of a broken text are looked at.
+const IDS: usize = 256;
 
 /// Looks for the id in a text that is no JSON, or too long or too deep to be read. It takes the text in
 /// parts, and keeps next to nothing of it.
 #[derive(Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is seen or not, on its own"
+)]
 pub(super) struct Scan {
     depth: u32,
     place: Place,
@@ -15,8 +26,11 @@ pub(super) struct Scan {
     token: Vec<u8>,
     name: Vec<u8>,
     id: Option<Value>,
+    is_id: bool,
     has_method: bool,
-    is_message: bool,
+    has_version: bool,
+    has_result: bool,
+    has_others: bool,
     /// The end of the text so far.
     tail: Vec<u8>,
 }
@@ -41,31 +55,49 @@ enum Quotes {
 }
 
 impl Scan {
-    pub(super) fn of(text: &[u8]) -> Self {
-        let mut scan = Self::default();
-        scan.feed(text);
-        scan
-    }
-
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
+    /// Takes the next part of the text, up to the end of the first object: how much that is.
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> usize {
+        let mut length = bytes.len();
+        for (at, &byte) in bytes.iter().enumerate() {
             if self.place == Place::Over {
+                length = at;
                 break;
             }
             self.step(byte);
         }
-        self.tail
-            .extend(&bytes[bytes.len().saturating_sub(TOKEN)..]);
-        self.tail.drain(..self.tail.len().saturating_sub(TOKEN));
+        let taken = &bytes[..length];
+        self.tail.extend(&taken[taken.len().saturating_sub(TAIL)..]);
+        self.tail.drain(..self.tail.len().saturating_sub(TAIL));
+        length
+    }
+
+    /// Whether the end of an object was seen.
+    pub(super) fn is_over(&self) -> bool {
+        self.place == Place::Over
+    }
+
+    /// Whether it has the names of an answer, as far as they were seen, and no others than a line of a log
+    /// would not have.
+    pub(super) fn may_be_an_answer(&self) -> bool {
+        if self.has_version {
+            self.has_result || !self.has_method
+        } else {
+            self.has_result && !self.has_others && !self.has_method
+        }
     }
 
     /// The id of the message, if it is an answer.
-    pub(super) fn id(mut self) -> Option<Value> {
+    pub(super) fn into_id(mut self) -> Option<Value> {
         self.end_value();
-        if self.has_method || !self.is_message {
+        if !self.may_be_an_answer() {
             return None;
         }
-        self.id.take().or_else(|| self.id_at_the_end())
+        self.id.take().or_else(|| {
+            let tail = String::from_utf8_lossy(&self.tail);
+            let tail = tail.trim_end().strip_suffix('}')?;
+            let (_, value) = tail.rsplit_once("\"id\"")?;
+            id(value.trim_start().strip_prefix(':')?.trim().as_bytes())
+        })
     }
 
     fn step(&mut self, byte: u8) {
@@ -98,10 +130,14 @@ impl Scan {
             b':' if self.is_at_base() && !self.is_value => {
                 self.name = std::mem::take(&mut self.token);
                 self.is_value = true;
-                match self.name.as_slice() {
-                    b"\"method\"" => self.has_method = true,
-                    b"\"jsonrpc\"" | b"\"result\"" | b"\"error\"" => self.is_message = true,
-                    _ => {}
+                // It may be written with escapes.
+                let name: Option<String> = serde_json::from_slice(&self.name).ok();
+                match name.as_deref() {
+                    Some("method") => self.has_method = true,
+                    Some("jsonrpc") => self.has_version = true,
+                    Some("result" | "error") => self.has_result = true,
+                    Some("id") => self.is_id = true,
+                    _ => self.has_others = true,
                 }
             }
             b',' if self.is_at_base() => self.end_value(),
@@ -122,19 +158,23 @@ impl Scan {
 
     fn end_value(&mut self) {
         let value = std::mem::take(&mut self.token);
-        if std::mem::take(&mut self.is_value) && self.name == b"\"id\"" {
+        let is_id = std::mem::take(&mut self.is_id);
+        if std::mem::take(&mut self.is_value) && is_id {
             self.id = id(&value);
         }
     }
+}
 
-    /// In a text whose quotes are broken, its last member.
-    fn id_at_the_end(&self) -> Option<Value> {
-        let tail = self.tail.trim_ascii_end().strip_suffix(b"}")?;
-        let name = b"\"id\"";
-        let at = tail.windows(name.len()).rposition(|part| part == name)?;
-        let value = tail[at + name.len()..].trim_ascii_start();
-        id(value.strip_prefix(b":")?.trim_ascii())
-    }
+/// Whatever stands as an id in a text, the last first.
+pub(super) fn ids(text: &str) -> impl Iterator<Item = Value> {
+    let named = text.rmatch_indices("\"id\"").take(IDS);
+    named.filter_map(|(at, name)| {
+        let before = text[..at].trim_end();
+        let value = text[at + name.len()..].trim_start().strip_prefix(':')?;
+        let (value, _) = first(value, 2 * TOKEN).split_once([',', '}'])?;
+        let is_name = before.ends_with(['{', ',']);
+        id(value.trim().as_bytes()).filter(|_| is_name)
+    })
 }
 
 fn id(token: &[u8]) -> Option<Value> {
@@ -147,6 +187,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn id_of(text: &str) -> Option<Value> {
+        let mut scan = Scan::default();
+        scan.feed(text.as_bytes());
+        scan.into_id()
+    }
+
     #[test]
     fn the_id_is_found_in_texts_that_are_no_json() {
         for text in [
@@ -157,13 +203,15 @@ mod tests {
             r#"{"result":{"id":9,"text":"\"id\":8"},"jsonrpc":"2.0","id":7}"#,
             r#"[{"jsonrpc":"2.0","id":7,"result":{]"#,
             r#"{"jsonrpc":"2.0","id":7"#,
+            r#"{"jsonrpc":"2.0","\u0069d":7,"result":{"x":NaN}}"#,
+            r#"{"jsonrpc":"2.0","method":"tools/call","id":7,"result":{"x":NaN}}"#,
         ] {
-            assert_eq!(Scan::of(text.as_bytes()).id(), Some(json!(7)), "{text}");
+            assert_eq!(id_of(text), Some(json!(7)), "{text}");
             let mut scan = Scan::default();
             for byte in text.as_bytes() {
                 scan.feed(&[*byte]);
             }
-            assert_eq!(scan.id(), Some(json!(7)), "{text} in parts");
+            assert_eq!(scan.into_id(), Some(json!(7)), "{text} in parts");
         }
     }
 
@@ -176,7 +224,7 @@ mod tests {
             "[info] id: 7",
             "",
         ] {
-            assert_eq!(Scan::of(text.as_bytes()).id(), None, "{text}");
+            assert_eq!(id_of(text), None, "{text}");
         }
     }
 }

@@ -1,8 +1,8 @@
 use super::{
-    Unread, Unreadable,
+    Unread,
     asked::Running,
     lines::{Line, Lines},
-    read::{Found, read},
+    read::{Found, read, read_last},
 };
 use crate::failure::Failure;
 use ::rmcp::{
@@ -10,7 +10,6 @@ use ::rmcp::{
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     transport::{Transport, async_rw::AsyncRwTransport},
 };
-use serde::de::IgnoredAny;
 use std::{collections::VecDeque, io};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader, Empty, empty};
@@ -47,37 +46,32 @@ where
 
     fn take(&mut self, line: Line) {
         match line {
-            Line::Whole(line) => self.read(&line),
-            // Without its end, an answer may still be whole.
-            Line::Last(line) if serde_json::from_slice::<IgnoredAny>(&line).is_ok() => {
-                self.read(&line);
+            Line::Whole(line) => {
+                let found = read(&line, &mut self.running);
+                self.keep(found);
             }
+            // Without its end, an answer may still be whole.
             Line::Last(line) => {
-                let text = String::from_utf8_lossy(&line);
-                self.unread.tell(Unreadable::new(
-                    "it was cut off by the end of the stream",
-                    &text,
-                ));
+                let found = read_last(&line, &mut self.running);
+                self.keep(found);
             }
             Line::Long(long) => {
                 let found = long.read(&mut self.running);
                 self.keep(found);
             }
+            Line::LastLong(long) => self.unread.tell(long.cut_off()),
         }
     }
 
-    fn read(&mut self, line: &[u8]) {
-        for found in read(line, &mut self.running) {
-            self.keep(found);
-        }
-    }
-
-    fn keep(&mut self, found: Found) {
-        match found {
-            Found::Message(message) | Found::Foreign(message) | Found::Answer { message, .. } => {
-                self.found.push_back(message);
+    fn keep(&mut self, found: Vec<Found>) {
+        for found in found {
+            match found {
+                Found::Message(message) | Found::Answer { message, .. } => {
+                    self.found.push_back(message);
+                }
+                Found::Foreign => tracing::debug!("skipped an answer to no request that waits"),
+                Found::Unreadable(unreadable) => self.unread.tell(unreadable),
             }
-            Found::Unreadable(unreadable) => self.unread.tell(unreadable),
         }
     }
 }

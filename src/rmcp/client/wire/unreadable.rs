@@ -11,7 +11,7 @@ use std::{error::Error, fmt, sync::OnceLock};
 pub(super) const BEGINNING: usize = 200;
 
 /// The longest reason, in bytes: it may quote the server.
-const REASON: usize = 300;
+pub(super) const REASON: usize = 300;
 
 /// The member of an error's `data` that holds the [`mark`].
 const MARK: &str = "mcp-resilience/unreadable";
@@ -22,6 +22,8 @@ pub(in crate::rmcp::client) struct Unreadable {
     reason: String,
     length: usize,
     beginning: String,
+    /// How many others there were in the same line, body or event.
+    more: u64,
 }
 
 impl Unreadable {
@@ -39,11 +41,20 @@ impl Unreadable {
             reason: escaped(reason.as_ref(), REASON, &[]),
             length,
             beginning: escaped(beginning, BEGINNING, &[]),
+            more: 0,
         }
     }
 
+    pub(super) fn and_more(mut self, more: u64) -> Self {
+        self.more = more;
+        self
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.more.saturating_add(1)
+    }
+
     /// Whether it may have been meant as a message.
-    #[cfg(feature = "rmcp-client-http")]
     pub(in crate::rmcp::client) fn looks_like_json(&self) -> bool {
         self.beginning.starts_with(['{', '['])
     }
@@ -76,12 +87,13 @@ impl Unreadable {
             reason: error.message.clone().into_owned(),
             length: usize::try_from(data.get("length")?.as_u64()?).ok()?,
             beginning: data.get("beginning").and_then(Value::as_str)?.to_owned(),
+            more: 0,
         })
     }
 }
 
 /// Known to this process alone, so that no server can claim that an answer was unreadable.
-fn mark() -> &'static str {
+pub(super) fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| format!("{:032x}", rand::random::<u128>()))
 }
@@ -92,10 +104,14 @@ impl fmt::Display for Unreadable {
             reason,
             length,
             beginning,
+            more,
         } = self;
         write!(f, "{reason}; it has {length} bytes")?;
         if !beginning.is_empty() {
             write!(f, " and begins with: {beginning}")?;
+        }
+        if *more > 0 {
+            write!(f, "; and {more} more")?;
         }
         Ok(())
     }

@@ -1,0 +1,86 @@
+use serde::{
+    Deserialize, Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::Value;
+use std::fmt;
+
+/// The members of an object in their order, also those that came twice.
+#[derive(Debug)]
+pub(super) struct Members(Vec<(String, Value)>);
+
+impl Members {
+    /// Those of that name that are not null.
+    fn all(&self, name: &str) -> impl Iterator<Item = &Value> {
+        let named = self.0.iter().filter(move |(key, _)| key == name);
+        named
+            .map(|(_, value)| value)
+            .filter(|value| !value.is_null())
+    }
+
+    /// How many values there are in them, at any depth.
+    pub(super) fn values(&self) -> usize {
+        self.0.iter().map(|(_, value)| count(value)).sum()
+    }
+
+    /// Whether rmcp would read the same in it: the version is right, and nothing is null or there twice.
+    pub(super) fn is_plain(&self) -> bool {
+        let mut version = self.all("jsonrpc");
+        let is_known = |name: &str| matches!(name, "jsonrpc" | "id" | "result");
+        self.0.len() == 3
+            && self.0.iter().all(|(name, _)| is_known(name))
+            && version.next().is_some_and(|version| version == "2.0")
+    }
+
+    /// The one of that name that is not null.
+    ///
+    /// # Errors
+    ///
+    /// When there are two that differ.
+    pub(super) fn only(&mut self, name: &str) -> Result<Option<Value>, String> {
+        let mut only = None;
+        for (_, value) in self.0.iter_mut().filter(|(key, _)| key == name) {
+            let value = value.take();
+            match &only {
+                _ if value.is_null() => {}
+                Some(other) if *other != value => {
+                    return Err(format!("it has the member `{name}` twice"));
+                }
+                _ => only = Some(value),
+            }
+        }
+        Ok(only)
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(All)
+    }
+}
+
+struct All;
+
+impl<'de> Visitor<'de> for All {
+    type Value = Members;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+        let mut members = Vec::with_capacity(4);
+        while let Some(member) = map.next_entry()? {
+            members.push(member);
+        }
+        Ok(Members(members))
+    }
+}
+
+fn count(value: &Value) -> usize {
+    1 + match value {
+        Value::Array(items) => items.iter().map(count).sum(),
+        Value::Object(members) => members.values().map(count).sum(),
+        _ => 0,
+    }
+}

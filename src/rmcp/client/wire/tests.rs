@@ -1,0 +1,163 @@
+//! What is found in a text, in all its forms.
+
+use super::{
+    asked::Running,
+    read::{Found, MESSAGES, read, read_last},
+    refusal,
+};
+use ::rmcp::model::{CallToolRequest, JsonRpcMessage};
+use ::rmcp::model::{CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, RequestId};
+
+fn running(ids: &[i64]) -> Running {
+    let mut running = Running::default();
+    for id in ids {
+        let params = CallToolRequestParams::new("look");
+        let call = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        running.note(&ClientJsonRpcMessage::request(call, RequestId::Number(*id)));
+    }
+    running
+}
+
+/// What is found: `+1` for a good answer to 1, `-1` for an unreadable one, `m`, `f` and `u` for the rest.
+fn found(text: &str) -> String {
+    let found = read(text.as_bytes(), &mut running(&[1, 2, 3]));
+    let found = found.into_iter().map(|found| match found {
+        Found::Message(_) => "m".to_owned(),
+        Found::Answer { message, .. } => match message {
+            JsonRpcMessage::Response(response) => format!("+{}", response.id),
+            JsonRpcMessage::Error(error) => format!("-{}", error.id.unwrap()),
+            message => panic!("{message:?}"),
+        },
+        Found::Foreign => "f".to_owned(),
+        Found::Unreadable(_) => "u".to_owned(),
+    });
+    found.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn one_broken_message_hides_no_other() {
+    let good = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#;
+    for (text, expected) in [
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":NaN}}}}{good}"#),
+            "-1 +2",
+        ),
+        (
+            format!(r#"[{{"jsonrpc":"2.0","id":1,"result":{{"x":NaN}}}},{good}]"#),
+            "-1 +2",
+        ),
+        (
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":"un"quoted"}}}}{good}"#),
+            "-1 +2",
+        ),
+        (format!("[1,2] {{{{{{ {good}"), "+2 u"),
+        (
+            r#"{"id":1,"result":{"x":NaN}} {"id":3,"result":{"x":NaN}}"#.to_owned(),
+            "-1 -3",
+        ),
+        (
+            format!(r#"{{"id":1,"result":{{"x":NaN}}}}{{"id":77,"result":{{}}}}{good}"#),
+            "-1 +2 f",
+        ),
+        // The id of an object inside of one is not its own.
+        (
+            r#"{"level":"info","at":NaN,"request":{"id":1,"result":{"content":[]}}}"#.to_owned(),
+            "u",
+        ),
+    ] {
+        assert_eq!(found(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_last_line_of_a_stream_is_whole_or_cut_off() {
+    for (text, is_answer) in [
+        (r#"{"jsonrpc":"2.0","id":1,"result":{"x":NaN}}"#, true),
+        ("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", true),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}{"jsonrpc":"2.0","id":2,"res"#,
+            true,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","#,
+            false,
+        ),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{"x":"}"#, false),
+    ] {
+        let found = read_last(text.as_bytes(), &mut running(&[1, 2]));
+        let answers = found.iter();
+        let answers = answers.filter(|found| matches!(found, Found::Answer { .. }));
+        assert_eq!(answers.count(), usize::from(is_answer), "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn a_line_of_a_log_ends_no_call_whatever_members_it_has() {
+    for text in [
+        r#"{"level":"error","error":"disk full","id":1}"#,
+        r#"{"level":"info","result":"ok","id":1}"#,
+        r#"{"method":"GET","path":"/x","error":"gone","id":1}"#,
+        r#"{"level":"info","error":"x","id":1,"at":NaN}"#,
+        r#"{"msg":"id 1","id":1}"#,
+        r#"{"level":"info","context":{"id":1,"result":{"content":[]}},"at":"#,
+    ] {
+        assert_eq!(found(text), "u", "{text}");
+    }
+}
+
+#[test]
+fn a_text_costs_no_more_than_a_few_findings_and_one_event() {
+    for part in [
+        "[1,1,1,1]",
+        "{}",
+        r#"{"id":9,"result":{}}"#,
+        "{",
+        "[",
+        "{\"a",
+        "{\"a\":[",
+        "x{",
+    ] {
+        let text = part.repeat(256 * 1024 / part.len());
+        assert!(found(&text).len() <= 3, "{part}: {}", found(&text));
+    }
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let text = notification.repeat(MESSAGES + 10);
+    let all = read(text.as_bytes(), &mut running(&[]));
+    assert_eq!(all.len(), MESSAGES + 1);
+    let Some(Found::Unreadable(more)) = all.last() else {
+        panic!("the rest is not told");
+    };
+    assert_eq!(more.count(), 10);
+    // However many there are before it, an answer ends its call.
+    let text = format!("{text}{}", r#"{"id":1,"result":{"content":[]}}"#);
+    let all = read(text.as_bytes(), &mut running(&[1]));
+    assert!(
+        all.iter()
+            .any(|found| matches!(found, Found::Answer { .. }))
+    );
+    let many = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"result":[{}1]}}"#,
+        "1,".repeat(1024 * 1024)
+    );
+    assert_eq!(found(&many), "-1");
+}
+
+#[test]
+fn messages_of_the_server_are_mended() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":null,"method":"notifications/tools/list_changed"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":[]}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":"x"}"#,
+        r#"{"method":"notifications/tools/list_changed"}"#,
+        r#"{"id":7,"method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":7.0,"method":"ping","params":null}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}"#,
+    ] {
+        let found = read(text.as_bytes(), &mut running(&[]));
+        let [Found::Message(message)] = &found[..] else {
+            panic!("{text}: {found:?}");
+        };
+        let is_refused = refusal(message).is_some();
+        assert_eq!(is_refused, text.contains("[1]"), "{text}: {message:?}");
+    }
+}
