@@ -63,6 +63,7 @@ pub mod classify;
 pub mod failure;
 pub mod fatal;
 pub mod is_error;
+mod json;
 mod ledger;
 pub mod policy;
 pub mod preset;
@@ -72,6 +73,7 @@ pub mod retry;
 pub mod rmcp;
 mod text;
 pub mod timeout;
+mod window;
 
 pub use self::{
     failure::{Class, Delivery, Failure},

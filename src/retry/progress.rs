@@ -7,6 +7,8 @@ use crate::{
     call::{self, Method, ToolCall},
     failure::{Class, Failure, Limit, LimitReached, Stopped},
     ledger::{self, Retried},
+    policy::Table,
+    window::{self, BeginBy},
 };
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -19,8 +21,11 @@ use tower::Service;
 
 /// How far one call has come: its attempts and waits so far, and what a further attempt needs.
 pub(super) struct Progress<S, Req> {
+    table: Arc<Table<Arc<Settings>>>,
     settings: Arc<Settings>,
     word: Word,
+    // Until when the current attempt may begin, if it is a further one.
+    begin_by: Option<BeginBy>,
     // Gone once the last permitted attempt is made: that one moves the call.
     again: Option<(Req, S)>,
     // Only if there is a deadline, which follows it.
@@ -48,14 +53,17 @@ impl<S, Req> Progress<S, Req> {
     /// A call at its first attempt.
     #[inline]
     pub(super) fn new(
+        table: Arc<Table<Arc<Settings>>>,
         settings: Arc<Settings>,
         word: Word,
         again: Option<(Req, S)>,
         running: Option<call::Attempt>,
     ) -> Self {
         Self {
+            table,
             settings,
             word,
+            begin_by: None,
             again,
             running,
             begun: None,
@@ -238,12 +246,11 @@ impl<S, Req> Progress<S, Req> {
 }
 
 impl<S, Req: ToolCall> Progress<S, Req> {
-    /// Looks at the hints again: they may have changed while the call ran.
+    /// Looks at the call again: its hints may have changed while it ran, and with them its policy. What
+    /// was not allowed at its begin stays so.
     pub(super) fn look_again(&mut self) {
-        if let (Word::Hinted, Some((call, _))) = (self.word, &self.again)
-            && !call.hints().may_repeat()
-        {
-            self.word = Word::Unsaid;
+        if let Some((call, _)) = &self.again {
+            self.word = self.word.min(self.table.of(call).word_on(call));
         }
     }
 }
@@ -262,13 +269,29 @@ where
     pub(super) fn repeat(&mut self) -> S::Future {
         self.attempt += 1;
         ledger::note(|ledger| ledger.attempts = self.attempt);
+        // The deadline drops the call by itself.
+        let window = self
+            .last_begin()
+            .filter(|(_, stopped)| *stopped == Stopped::Window);
+        self.begin_by = window.map(|(at, _)| BeginBy::new(at));
+        let begin_by = self.begin_by.clone();
         if self.attempt < self.settings.max_attempts {
             let (call, service) = self.kept();
             let call = call.clone();
-            return service.call(call);
+            return window::within(begin_by.as_ref(), || service.call(call));
         }
         let (call, mut service) = self.again.take().expect(KEPT);
-        service.call(call)
+        window::within(begin_by.as_ref(), || service.call(call))
+    }
+
+    /// Whether the attempt that failed did not begin, as the window ended. It does not count then.
+    pub(super) fn take_back(&mut self) -> bool {
+        let is_missed = self.begin_by.as_ref().is_some_and(BeginBy::is_missed);
+        if is_missed {
+            self.attempt -= 1;
+            ledger::note(|ledger| ledger.attempts = self.attempt);
+        }
+        is_missed
     }
 
     fn kept(&mut self) -> &mut (Req, S) {

@@ -45,7 +45,13 @@ where
         // The instance that was made ready takes the first attempt. The clone is not ready: the
         // future readies it before every further one.
         let again = (settings.max_attempts > 1).then(|| (call.clone(), self.inner.clone()));
-        let progress = Progress::new(Arc::clone(settings), word, again, running);
+        let progress = Progress::new(
+            Arc::clone(&self.table),
+            Arc::clone(settings),
+            word,
+            again,
+            running,
+        );
         ResponseFuture::new(self.inner.call(call), progress)
     }
 }

@@ -5,7 +5,9 @@ use super::{
     piece::{Members, Piece},
     scan::Scan,
 };
+use crate::json;
 use ::rmcp::model::ServerJsonRpcMessage;
+use serde_json::Value;
 
 /// What a text of the server holds.
 #[derive(Debug)]
@@ -52,6 +54,11 @@ pub(in crate::rmcp::client) fn read(bytes: &[u8], pending: &mut impl Pending) ->
             }
             Some(Err(error)) => {
                 let rest = text[begin..].trim_start();
+                if let Some(readable) = json::finite(rest).filter(|text| is_failure(text)) {
+                    let again = read(readable.as_bytes(), pending);
+                    found.extend(again.into_iter().map(not_whole));
+                    return found;
+                }
                 let reason = format!("it is no json: {error}");
                 let id = Scan::of(rest.as_bytes()).id();
                 let asked = id.and_then(|id| pending.take(Some(&id)));
@@ -59,6 +66,27 @@ pub(in crate::rmcp::client) fn read(bytes: &[u8], pending: &mut impl Pending) ->
                 return found;
             }
         }
+    }
+}
+
+/// Whether a message tells of a failure: a number in one may be changed to read the rest of it, while
+/// results go on as they came.
+fn is_failure(text: &str) -> bool {
+    let message: Option<Value> = serde_json::from_str(text).ok();
+    message.is_some_and(|message| {
+        let is_flagged = message.pointer("/result/isError") == Some(&Value::Bool(true));
+        is_flagged || (message.get("error").is_some() && message.get("result").is_none())
+    })
+}
+
+/// The same, read from another text than the one that came.
+fn not_whole(found: Found) -> Found {
+    match found {
+        Found::Answer { message, .. } => Found::Answer {
+            message,
+            is_whole: false,
+        },
+        other => other,
     }
 }
 
