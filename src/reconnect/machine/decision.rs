@@ -26,8 +26,9 @@ pub(in crate::reconnect) enum Turn {
 pub(in crate::reconnect) struct Ended<C> {
     /// The task goes on with this dial, or stops.
     pub(in crate::reconnect) next: Option<DialId>,
-    /// A connection that nobody may use, to be dropped outside of all locks.
-    pub(in crate::reconnect) unwanted: Option<C>,
+    /// A connection that nobody may use, or a failure that nobody hears of: to be dropped outside of all
+    /// locks.
+    pub(in crate::reconnect) unwanted: Option<Result<C, Failure>>,
 }
 
 /// What follows from the loss of a connection.
