@@ -63,3 +63,36 @@ fn end_of_string(bytes: &[u8], begin: usize) -> usize {
     }
     at
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_number_that_is_too_big_does_not_hide_the_rest() {
+        let nines = "9".repeat(400);
+        for number in ["1e400", "1E+400", &nines] {
+            let text = format!(r#"{{"a":"1e400 \" -","wait":[{number},-{number},5],"no":false}}"#);
+            let read = read(&text).unwrap();
+            let expected = json!({"a": "1e400 \" -", "wait": [1.7e308, -1.7e308, 5], "no": false});
+            assert_eq!(read, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_stays_none() {
+        for text in [
+            "",
+            "{",
+            "{\"a\":1e400",
+            "{\"a\":1e400,}",
+            "-",
+            "1e400 x",
+            "\"\\",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        assert_eq!(finite("[1, 2e3, \"9e999\"]"), None);
+    }
+}

@@ -1,5 +1,6 @@
 //! When a call is made again, after which wait, and when not.
 
+mod window;
 mod word;
 
 use crate::support::{Answer, Call, Script, Strict};
@@ -74,7 +75,7 @@ async fn attempts_are_counted_with_the_first_and_each_is_made_on_an_instance_mad
         (exact().max_attempts(2), 2),
         (exact(), 3),
         (RetryLayer::builder(), 3),
-        (exact().max_attempts(7).no_deadline(), 7),
+        (exact().max_attempts(7).no_retry_window(), 7),
     ];
     for (retry, attempts) in cases {
         let tool = always(lost);
