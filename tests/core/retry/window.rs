@@ -96,7 +96,7 @@ async fn a_repeat_that_waits_for_a_connection_ends_with_the_window() {
     let (lines, begun) = (Lines::default(), Instant::now());
     let lost = Failure::connection("cut off").before_running();
     let tool = Script::timed([(40 * SECOND, Err(lost.into()))]);
-    let first = Mutex::new(Some(tool.clone()));
+    let first = Arc::new(Mutex::new(Some(tool.clone())));
     let connector = service_fn(move |()| {
         let first = first.lock().unwrap().take();
         async move {

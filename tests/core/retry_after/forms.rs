@@ -58,7 +58,7 @@ fn a_comma_cuts_neither_a_length_of_time_nor_a_date_nor_a_number() {
 
 #[test]
 fn a_length_of_time_is_read_in_every_form() {
-    let minutes = |minutes| seconds(60 * minutes);
+    let minutes = |minutes: u64| seconds(60 * minutes);
     for text in [
         "\"120\"",
         "'120'",
