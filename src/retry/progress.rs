@@ -250,7 +250,15 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     /// was not allowed at its begin stays so.
     pub(super) fn look_again(&mut self) {
         if let Some((call, _)) = &self.again {
-            self.word = self.word.min(self.table.of(call).word_on(call));
+            let settings = self.table.of(call);
+            let word = if !Arc::ptr_eq(settings, &self.settings) {
+                settings.word_on(call)
+            } else if self.word == Word::Hinted && !call.hints().may_repeat() {
+                Word::Unsaid
+            } else {
+                self.word
+            };
+            self.word = self.word.min(word);
         }
     }
 }
