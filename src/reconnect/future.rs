@@ -67,7 +67,7 @@ where
         let state = if leased.is_some() {
             State::Readying(None)
         } else {
-            let ticket = *ticket.insert(owner.shared.ticket().until(last_begin(&begin_by)));
+            let ticket = *ticket.insert(owner.shared.ticket().until(last_begin(begin_by.as_ref())));
             State::waiting(&owner, ticket)
         };
         Self {
@@ -119,7 +119,9 @@ where
                     let is_retired = shared.is_retired(generation);
                     if readied.is_pending() && !is_retired {
                         let ticket = this.ticket.get_or_insert_with(|| {
-                            shared.patient_ticket().until(last_begin(this.begin_by))
+                            shared
+                                .patient_ticket()
+                                .until(last_begin(this.begin_by.as_ref()))
                         });
                         let retired = retired.get_or_insert_with(|| {
                             Box::pin(Arc::clone(shared).retired(generation, ticket.until))
@@ -160,7 +162,9 @@ where
                     // Not sent yet, and the connection is retired: the next one takes it.
                     *this.leased = None;
                     let ticket = *this.ticket.get_or_insert_with(|| {
-                        shared.patient_ticket().until(last_begin(this.begin_by))
+                        shared
+                            .patient_ticket()
+                            .until(last_begin(this.begin_by.as_ref()))
                     });
                     this.state.set(State::waiting(this.owner, ticket));
                 }
@@ -178,8 +182,8 @@ where
     }
 }
 
-fn last_begin(begin_by: &Option<BeginBy>) -> Option<Instant> {
-    begin_by.as_ref().map(BeginBy::at)
+fn last_begin(begin_by: Option<&BeginBy>) -> Option<Instant> {
+    begin_by.map(BeginBy::at)
 }
 
 /// The window of a repeat, if it has ended.

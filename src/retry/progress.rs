@@ -1,17 +1,17 @@
 use super::{
     decide::{self, Room, Verdict},
     settings::{Settings, Word},
+    shares::share,
 };
 use crate::{
     backoff::OwnWaits,
-    call::{self, Method, ToolCall},
+    call::{self, ToolCall},
     failure::{Class, Failure, Limit, LimitReached, Stopped},
     ledger::{self, Retried},
     policy::Table,
     window::{self, BeginBy},
 };
 use std::{
-    hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -308,15 +308,3 @@ where
 }
 
 const KEPT: &str = "a wait is begun only while there is a call left to repeat";
-
-/// The number of a tool's share in the budget. All resources have one together, since each has a
-/// name of its own, and so have all prompts.
-fn share(call: &impl ToolCall) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let method = call.method();
-    method.hash(&mut hasher);
-    if method == Method::CallTool {
-        call.name().hash(&mut hasher);
-    }
-    hasher.finish()
-}

@@ -1,6 +1,8 @@
 use super::budget::REPEAT;
+use crate::call::{Method, ToolCall};
 use std::{
     collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
@@ -105,4 +107,16 @@ fn place(all: &mut HashMap<u64, Share>, tool: u64, now: Instant) -> u64 {
         }
         _ => OTHERS,
     }
+}
+
+/// The number of a tool's share in the budget. All resources have one together, since each has a
+/// name of its own, and so have all prompts.
+pub(super) fn share(call: &impl ToolCall) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let method = call.method();
+    method.hash(&mut hasher);
+    if method == Method::CallTool {
+        call.name().hash(&mut hasher);
+    }
+    hasher.finish()
 }
