@@ -74,6 +74,7 @@ pub mod convert;
 pub mod failure;
 pub mod fatal;
 pub mod is_error;
+mod json;
 mod ledger;
 pub mod observe;
 pub mod policy;
@@ -84,6 +85,7 @@ pub mod retry;
 pub mod rmcp;
 mod text;
 pub mod timeout;
+mod window;
 
 pub use self::{
     failure::{Class, Delivery, Failure},

@@ -1,4 +1,7 @@
-use crate::failure::{BoxError, Failure, Limit, LimitReached};
+use crate::{
+    failure::{BoxError, Failure, Limit, LimitReached},
+    window::{self, BeginBy},
+};
 use pin_project::pin_project;
 use std::{
     fmt,
@@ -30,6 +33,8 @@ struct Waiting<S, Req> {
     service: S,
     call: Option<Req>,
     patience: Option<Duration>,
+    // Set if this is a repeat.
+    begin_by: Option<BeginBy>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -43,11 +48,13 @@ where
         Self { state }
     }
 
+    /// Made in the layer's `call`, where the window of a repeat is known.
     pub(super) fn waiting(service: S, call: Req, patience: Option<Duration>) -> Self {
         let state = State::Waiting(Box::new(Waiting {
             service,
             call: Some(call),
             patience,
+            begin_by: BeginBy::current(),
             timer: None,
         }));
         Self { state }
@@ -84,19 +91,30 @@ where
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Future, Failure>> {
         if let Poll::Ready(readied) = self.service.poll_ready(cx) {
             readied.map_err(passed_on)?;
+            let begin_by = self.begin_by.as_ref();
+            // A timer may be late by as much as the machine slept.
+            if let Some(missed) = begin_by.filter(|begin_by| begin_by.is_over()) {
+                return Poll::Ready(Err(missed.miss()));
+            }
             let call = self.call.take().expect("a call is made once");
-            return Poll::Ready(Ok(self.service.call(call)));
+            let service = &mut self.service;
+            return Poll::Ready(Ok(window::within(begin_by, || service.call(call))));
         }
-        let Some(patience) = self.patience else {
-            return Poll::Pending;
-        };
         if self.timer.is_none() {
             // A limit beyond the end of time is none.
-            let until = Instant::now().checked_add(patience);
+            let patience = self.patience;
+            let until = patience.and_then(|patience| Instant::now().checked_add(patience));
+            let last_begin = self.begin_by.as_ref().map(BeginBy::at);
+            let until = until.into_iter().chain(last_begin).min();
             self.timer = until.map(|until| Box::pin(tokio::time::sleep_until(until)));
         }
         if let Some(timer) = &mut self.timer {
             ready!(timer.as_mut().poll(cx));
+            let missed = self.begin_by.as_ref();
+            if let Some(missed) = missed.filter(|begin_by| begin_by.at() <= timer.deadline()) {
+                return Poll::Ready(Err(missed.miss()));
+            }
+            let patience = self.patience.unwrap_or_default();
             let reached = LimitReached::new(Limit::Readiness, patience);
             let failure = Failure::timeout("the tool service was not ready in time");
             let failure = failure.because(reached).not_sent().spent();

@@ -3,7 +3,7 @@
 use super::{
     lookup::{Lookup, is_one_of},
     named::Named,
-    places::{Place, of_hints, of_the_call},
+    places::{Place, of_cautions, of_hints, of_the_call},
     retry_after, vocabulary as known,
 };
 use crate::{
@@ -89,11 +89,12 @@ impl Envelope {
     /// Takes from an object, wherever in it they stand, the wait, and that a repeat is not fine.
     pub(super) fn add_cautions_of(&mut self, object: &Object, lookup: Lookup<'_>) {
         let places = of_the_call(object, lookup);
+        let objects = places.iter().flat_map(|place| of_cautions(place.object));
+        if objects.flatten().any(|(key, value)| says_no(key, value)) {
+            self.say_retryable(false);
+        }
         let objects = places.iter().flat_map(|place| of_hints(place.object));
         for (key, value) in objects.flatten() {
-            if says_no(key, value) {
-                self.say_retryable(false);
-            }
             self.retry_after = self
                 .retry_after
                 .max(retry_after::member(key, value, lookup));
@@ -230,17 +231,27 @@ fn says_yes(key: &str, value: &Value) -> bool {
     is_one_of(known::RETRYABLE, key) && *value == Value::Bool(true)
 }
 
-/// Also in a text, or in a word of the server's own: who says no is heard however it is said.
+/// Under more names than a yes, in a text, as a number, or in a word of the server's own: whoever says
+/// no is heard however it is said.
 fn says_no(key: &str, value: &Value) -> bool {
-    let is_word = |word: &str| {
-        let text = value.as_str();
-        text.is_some_and(|text| text.trim().eq_ignore_ascii_case(word))
+    let is_word = |words: &[&str]| {
+        let text = value.as_str().map(str::trim);
+        text.is_some_and(|text| words.iter().any(|word| text.eq_ignore_ascii_case(word)))
     };
-    if is_one_of(known::RETRYABLE, key) {
-        return *value == Value::Bool(false) || is_word("false");
+    if is_one_of(known::NO_WITH_FALSE, key) {
+        let may_count = is_one_of(&[known::MAYBE_A_COUNT], key);
+        let is_zero = value.as_f64() == Some(0.0) || is_word(&["0"]);
+        return match value {
+            Value::Bool(said) => !said,
+            _ if is_zero => !may_count,
+            _ => is_word(known::NO),
+        };
+    }
+    if is_one_of(known::NO_WITH_TRUE, key) {
+        return *value == Value::Bool(true) || is_word(&["true", "yes"]);
     }
     let mut finals = known::FINAL.iter();
-    finals.any(|(field, words)| is_one_of(&[*field], key) && words.iter().any(|word| is_word(word)))
+    finals.any(|(field, words)| is_one_of(&[*field], key) && is_word(words))
 }
 
 fn http_status(value: &Value) -> Option<u16> {

@@ -18,8 +18,11 @@ impl Class {
 /// What a bare number in a field counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
-    Seconds,
     Milliseconds,
+    Seconds,
+    Minutes,
+    Hours,
+    /// No length of time but a point in it.
     Instant,
 }
 
@@ -89,14 +92,8 @@ impl<'a> Lookup<'a> {
             Some(Unit::Milliseconds)
         } else if self.has(|words| &words.instants, key) {
             Some(Unit::Instant)
-        } else if is_one_of(known::SECONDS, key) {
-            Some(Unit::Seconds)
-        } else if is_one_of(known::MILLISECONDS, key) {
-            Some(Unit::Milliseconds)
-        } else if is_one_of(known::INSTANTS, key) {
-            Some(Unit::Instant)
         } else {
-            None
+            known_unit(key)
         }
     }
 
@@ -112,6 +109,38 @@ impl<'a> Lookup<'a> {
     }
 }
 
+/// What a number counts in a field that is known: a stem, and a unit or nothing.
+fn known_unit(key: &str) -> Option<Unit> {
+    let stems = known::WAITS.iter().map(|stem| (*stem, Some(Unit::Seconds)));
+    let instants = known::INSTANTS
+        .iter()
+        .map(|stem| (*stem, Some(Unit::Instant)));
+    let all = stems.chain(instants).chain([(known::WAIT_WITH_UNIT, None)]);
+    // By far most fields begin otherwise.
+    if key.len() > LONGEST
+        || !letters(key)
+            .next()
+            .is_some_and(|first| b"ra".contains(&first))
+    {
+        return None;
+    }
+    for (stem, of_stem) in all {
+        let mut rest = letters(key);
+        if !rest.by_ref().take(stem.len()).eq(stem.bytes()) {
+            continue;
+        }
+        let mut units = known::UNITS.iter();
+        let named = units.find(|(unit, _)| rest.clone().eq(unit.bytes()));
+        match (of_stem, named) {
+            (Some(unit), None) if rest.next().is_none() => return Some(unit),
+            (Some(Unit::Instant), Some((_, _))) => return Some(Unit::Instant),
+            (_, Some((_, unit))) => return Some(*unit),
+            _ => {}
+        }
+    }
+    None
+}
+
 /// A longer name is none, and costs nothing.
 const LONGEST: usize = 64;
 
@@ -121,8 +150,8 @@ pub(super) fn is_one_of(known: &[&str], key: &str) -> bool {
 }
 
 /// What counts of a field's name.
-pub(super) fn letters(key: &str) -> impl Iterator<Item = u8> {
+pub(super) fn letters(key: &str) -> impl Iterator<Item = u8> + Clone {
     key.bytes()
-        .filter(|byte| !matches!(byte, b'_' | b'-'))
+        .filter(|byte| !matches!(byte, b'_' | b'-' | b' '))
         .map(|byte| byte.to_ascii_lowercase())
 }

@@ -104,15 +104,14 @@
 //!
 //! `data` and `details` that stand beside other things, and the first of `errors`, may tell of **a
 //! part** of what was done: `{"sent": 2, "details": {"code": "rate_limited"}}`. They give code, class
-//! and wait, but whether the tool ran stays unknown. A wait, and that a repeat is *not* fine, is heard
-//! from anywhere down to one level. Objects under other names, and items of lists, speak of something
+//! and wait, but whether the tool ran stays unknown. A wait is heard from anywhere down to one level, and
+//! that a repeat is *not* fine down to two. Objects under other names, and items of lists, speak of something
 //! else.
 //!
 //! # `retryAfter`
 //!
-//! Names are compared without case, `_` and `-`. A bare number is **seconds**; a name that ends in
-//! `ms` is milliseconds. Strings may be numbers, `"58s"`, `"1m30s"`, `"500ms"`, a date of HTTP or RFC
-//! 3339 in any of the variants that servers send, or a list of these. Of several hints the longest
+//! A bare number is in the unit that the name says, by itself **seconds**. Texts may be numbers, lengths
+//! of time, dates, or lists of these, in the forms that servers send. Of several hints the longest
 //! counts. Zero is no floor. A value that is too big is the longest wait that there is. Negative or
 //! senseless values are no hint at all. See [`retry_after`].
 //!

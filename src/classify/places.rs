@@ -92,8 +92,15 @@ fn parts(object: &Object) -> impl Iterator<Item = &Object> {
     objects.chain(lists).filter_map(Value::as_object)
 }
 
-/// Where a wait may stand, or that a repeat is not fine: anywhere down to one level, and in the
-/// lists there that tell more. To wait longer does no harm.
+/// Where it may stand that a repeat is not fine: as a wait, and one level deeper.
+pub(super) fn of_cautions(object: &Object) -> impl Iterator<Item = &Object> {
+    let nested = object.values().filter_map(Value::as_object);
+    let deeper = nested.flat_map(|object| object.values().filter_map(Value::as_object));
+    of_hints(object).chain(deeper)
+}
+
+/// Where a wait may stand: anywhere down to one level, and in the lists there that tell more. To wait
+/// longer does no harm.
 pub(super) fn of_hints(object: &Object) -> impl Iterator<Item = &Object> {
     let nested = object.values().filter_map(Value::as_object);
     let all = std::iter::once(object).chain(nested);

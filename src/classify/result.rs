@@ -85,5 +85,5 @@ fn envelope(result: &impl ToolResult, lookup: Lookup<'_>) -> Envelope {
 
 fn json(text: &str) -> Option<Value> {
     let is_candidate = text.trim_start().starts_with('{');
-    is_candidate.then(|| serde_json::from_str(text).ok())?
+    is_candidate.then(|| crate::json::read(text).ok())?
 }

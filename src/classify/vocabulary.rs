@@ -3,9 +3,10 @@
 //! A server whose names are only new names is understood by a line here; a user adds the same by
 //! [`Words`](super::Words). Every shape in which they were seen has a file under `tests/corpus`.
 //!
-//! Words are compared without case, `_`, `-` and blanks; fields without case, `_` and `-`. Texts are
-//! compared letter by letter, at the place where the SDK writes them.
+//! Words and fields are compared without case, `_`, `-` and blanks. Texts are compared letter by
+//! letter, at the place where the SDK writes them.
 
+use super::lookup::Unit;
 use crate::failure::{
     Class::{
         self, AtCapacity, Cancelled, Crash, Disabled, Forbidden, InvalidInput, InvalidOutput,
@@ -82,6 +83,28 @@ pub(super) const MESSAGE: &[&str] = &["message", "error", "detail"];
 /// Fields of an HTTP status.
 pub(super) const STATUS: &[&str] = &["status", "statuscode", "httpstatus"];
 pub(super) const RETRYABLE: &[&str] = &["retryable", "isretryable"];
+/// Fields that only say no: as what asks for a repeat, they are too vague.
+pub(super) const NO_WITH_FALSE: &[&str] = &[
+    "retryable",
+    "isretryable",
+    "retriable",
+    "isretriable",
+    "canretry",
+    "canberetried",
+    "shouldretry",
+    "retryallowed",
+    "retry",
+];
+pub(super) const NO_WITH_TRUE: &[&str] = &[
+    "nonretryable",
+    "nonretriable",
+    "notretryable",
+    "noretry",
+    "donotretry",
+];
+/// A zero in it is a number of retries.
+pub(super) const MAYBE_A_COUNT: &str = "retry";
+pub(super) const NO: &[&str] = &["false", "no", "never"];
 /// Fields that say in a word of their own that a repeat is of no use.
 pub(super) const FINAL: &[(&str, &[&str])] = &[
     ("recovery", &["terminal", "correctable"]),
@@ -89,19 +112,40 @@ pub(super) const FINAL: &[(&str, &[&str])] = &[
     ("errorcategory", &["permanent"]),
 ];
 
-/// Fields of a wait, by what a bare number in them counts.
-pub(super) const SECONDS: &[&str] = &[
-    "retryafter",
-    "retryafters",
-    "retryaftersec",
-    "retryaftersecs",
-    "retryafterseconds",
-    "retryinseconds",
-    "retrydelay",
-    "afterseconds",
+/// Fields of a wait: alone, a number in them is seconds; else their name ends in its unit.
+pub(super) const WAITS: &[&str] = &["retryafter", "retryafters", "retrydelay", "retryin"];
+/// It is one only with a unit.
+pub(super) const WAIT_WITH_UNIT: &str = "after";
+/// Fields of a point in time.
+pub(super) const INSTANTS: &[&str] = &[
+    "retryat",
+    "resetat",
+    "retrynotbefore",
+    "retryuntil",
+    "retryafterdate",
+    "retryaftertime",
+    "retryaftertimestamp",
 ];
-pub(super) const MILLISECONDS: &[&str] = &["retryafterms", "retrydelayms", "retryinms"];
-pub(super) const INSTANTS: &[&str] = &["retryat", "resetat", "retrynotbefore"];
+/// How the names of these end. No single letters: `retryDelays` is a list of settings.
+#[rustfmt::skip]
+pub(super) const UNITS: &[(&str, Unit)] = &[
+    ("ms",           Unit::Milliseconds),
+    ("msec",         Unit::Milliseconds),
+    ("msecs",        Unit::Milliseconds),
+    ("millis",       Unit::Milliseconds),
+    ("millisecond",  Unit::Milliseconds),
+    ("milliseconds", Unit::Milliseconds),
+    ("sec",          Unit::Seconds),
+    ("secs",         Unit::Seconds),
+    ("second",       Unit::Seconds),
+    ("seconds",      Unit::Seconds),
+    ("min",          Unit::Minutes),
+    ("mins",         Unit::Minutes),
+    ("minute",       Unit::Minutes),
+    ("minutes",      Unit::Minutes),
+    ("hour",         Unit::Hours),
+    ("hours",        Unit::Hours),
+];
 
 /// The object in which an envelope speaks of the call.
 pub(super) const ERROR: &str = "error";

@@ -10,8 +10,8 @@ type Name = Cow<'static, str>;
 /// They are asked before the names that are built in, and everywhere where those are: in structured
 /// content, in JSON in a text, in the `data` of a JSON-RPC error, under `_meta`. All else that holds for
 /// those holds for them: a word decides only at its place, `retryable: false` beats it, a wait makes
-/// nothing repeatable. Codes are compared without case, `_`, `-` and blanks, names of fields without
-/// case, `_` and `-`, texts and the names of envelopes letter by letter.
+/// nothing repeatable. Codes and names of fields are compared without case, `_`, `-` and blanks, texts and
+/// the names of envelopes letter by letter.
 ///
 /// Two things are dangerous to say: that a code means that the call **did not run**, and that it means
 /// that a repeat is fine. Such a call is made again, whatever its tool does, also if the code stands

@@ -43,12 +43,9 @@ impl Limits {
             return Err(Problem::WindowBeyondDeadline { window, deadline });
         }
         let window = policy.retry_window.or(layer.retry_window);
-        let window = window.unwrap_or(match deadline {
-            // Whoever says how long a call may take says how long its caller waits.
-            Some(deadline) => deadline,
-            None => Some(RETRY_WINDOW),
-        });
         let deadline = deadline.flatten();
+        // A deadline says how long the caller waits. That there is none says nothing.
+        let window = window.unwrap_or(Some(deadline.unwrap_or(RETRY_WINDOW)));
         let attempt = policy.attempt_timeout.or_else(|| {
             let default = || {
                 // If the deadline ends it no later, that is the one to be named.

@@ -42,7 +42,8 @@ impl Policies {
     }
 
     /// The policy for calls that satisfy the function. It runs for each call without a policy by
-    /// name, once in each layer that reads policies. A panic in it passes to the caller.
+    /// name, once in each layer that reads policies; in a retry layer also after each attempt that
+    /// failed, for what it then says of a repeat: the stricter of both holds. A panic in it passes to the caller.
     pub fn when(
         mut self,
         fits: impl Fn(&dyn ToolCall) -> bool + Send + Sync + 'static,

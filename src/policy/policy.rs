@@ -55,7 +55,8 @@ impl Policy {
         self
     }
 
-    /// No deadline, even if the layer has one.
+    /// No deadline, even if the layer has one. The retry window is then 55 s, unless something else is
+    /// said of it.
     pub fn no_deadline(mut self) -> Self {
         self.deadline = Some(None);
         self
@@ -65,6 +66,13 @@ impl Policy {
     /// [`RetryBuilder::retry_window`](crate::retry::RetryBuilder::retry_window).
     pub fn retry_window(mut self, window: Duration) -> Self {
         self.retry_window = Some(Some(window));
+        self
+    }
+
+    /// No retry window, even if the layer has one. See
+    /// [`RetryBuilder::no_retry_window`](crate::retry::RetryBuilder::no_retry_window).
+    pub fn no_retry_window(mut self) -> Self {
+        self.retry_window = Some(None);
         self
     }
 

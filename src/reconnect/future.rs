@@ -4,7 +4,10 @@ use super::{
     outcome,
     service::Owner,
 };
-use crate::failure::{BoxError, Failure, Stopped, Witness};
+use crate::{
+    failure::{BoxError, Class, Failure, Stopped, Witness},
+    window::{self, BeginBy},
+};
 use pin_project::{pin_project, pinned_drop};
 use std::{
     fmt,
@@ -13,6 +16,7 @@ use std::{
     task::{Context, Poll, ready},
     thread,
 };
+use tokio::time::Instant;
 use tower::Service;
 
 type Leased<C> = (C, Generation);
@@ -29,6 +33,8 @@ where
     call: Option<Req>,
     // Set once it has to wait.
     ticket: Option<Ticket>,
+    // Set if this is a repeat.
+    begin_by: Option<BeginBy>,
     // Held until the answer is there: a connection that was retired meanwhile is released with
     // the last call on it.
     leased: Option<Leased<C>>,
@@ -53,19 +59,22 @@ where
     C: Service<Req> + Clone + Send + 'static,
 {
     #[inline]
+    /// Made in the layer's `call`, where the window of a repeat is known.
     pub(super) fn new(call: Req, owner: Arc<Owner<C>>) -> Self {
+        let begin_by = BeginBy::current();
         let leased = owner.shared.connection();
         let mut ticket = None;
         let state = if leased.is_some() {
             State::Readying(None)
         } else {
-            let ticket = *ticket.insert(owner.shared.ticket());
+            let ticket = *ticket.insert(owner.shared.ticket().until(last_begin(begin_by.as_ref())));
             State::waiting(&owner, ticket)
         };
         Self {
             state,
             call: Some(call),
             ticket,
+            begin_by,
             leased,
             owner,
         }
@@ -92,7 +101,9 @@ where
         let shared = &this.owner.shared;
         loop {
             if let StateProj::Waiting(connection) = this.state.as_mut().project() {
-                *this.leased = Some(ready!(connection.as_mut().poll(cx))?);
+                let leased = ready!(connection.as_mut().poll(cx));
+                let leased = leased.map_err(|failure| in_time(failure, this.begin_by.as_ref()));
+                *this.leased = Some(leased?);
                 this.state.set(State::Readying(None));
             }
             let (connection, generation) = this
@@ -107,7 +118,11 @@ where
                     let readied = connection.poll_ready(cx);
                     let is_retired = shared.is_retired(generation);
                     if readied.is_pending() && !is_retired {
-                        let ticket = this.ticket.get_or_insert_with(|| shared.patient_ticket());
+                        let ticket = this.ticket.get_or_insert_with(|| {
+                            shared
+                                .patient_ticket()
+                                .until(last_begin(this.begin_by.as_ref()))
+                        });
                         let retired = retired.get_or_insert_with(|| {
                             Box::pin(Arc::clone(shared).retired(generation, ticket.until))
                         });
@@ -115,14 +130,22 @@ where
                             let mut failure =
                                 Failure::timeout("the connection was not ready in time").not_sent();
                             failure.set_stopped(Stopped::NotReady);
+                            if let Some(missed) = over(this.begin_by.as_ref()) {
+                                return Poll::Ready(Err(missed.miss()));
+                            }
                             shared.failed(generation, &mut failure);
                             return Poll::Ready(Err(failure));
                         }
                     }
                     match readied {
                         Poll::Ready(Ok(())) if !is_retired => {
+                            // A repeat that waited may be late by as much as the machine slept.
+                            let begin_by = this.begin_by.as_ref();
+                            if let Some(missed) = over(begin_by) {
+                                return Poll::Ready(Err(missed.miss()));
+                            }
                             let call = this.call.take().expect("a call is sent once");
-                            let answer = connection.call(call);
+                            let answer = window::within(begin_by, || connection.call(call));
                             this.state.set(State::Calling(answer));
                             continue;
                         }
@@ -138,7 +161,11 @@ where
                     }
                     // Not sent yet, and the connection is retired: the next one takes it.
                     *this.leased = None;
-                    let ticket = *this.ticket.get_or_insert_with(|| shared.patient_ticket());
+                    let ticket = *this.ticket.get_or_insert_with(|| {
+                        shared
+                            .patient_ticket()
+                            .until(last_begin(this.begin_by.as_ref()))
+                    });
                     this.state.set(State::waiting(this.owner, ticket));
                 }
                 StateProj::Calling(answer) => {
@@ -152,6 +179,23 @@ where
                 }
             }
         }
+    }
+}
+
+fn last_begin(begin_by: Option<&BeginBy>) -> Option<Instant> {
+    begin_by.map(BeginBy::at)
+}
+
+/// The window of a repeat, if it has ended.
+fn over(begin_by: Option<&BeginBy>) -> Option<&BeginBy> {
+    begin_by.filter(|begin_by| begin_by.is_over())
+}
+
+/// The failure of a wait; that of a window that ended, if no connection came in it.
+fn in_time(failure: Failure, begin_by: Option<&BeginBy>) -> Failure {
+    match over(begin_by) {
+        Some(missed) if failure.class() != Class::Fatal => missed.miss(),
+        _ => failure,
     }
 }
 

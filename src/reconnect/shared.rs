@@ -11,7 +11,7 @@ use crate::{
     observe::Event,
 };
 use std::{
-    fmt,
+    fmt, mem,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -77,7 +77,11 @@ impl<C: Clone + Send + 'static> Shared<C> {
 
     /// Tells the machine of an event.
     pub(super) fn tell<R>(&self, event: impl FnOnce(&mut Machine<Made<C>>) -> R) -> R {
+        // Declared first, so dropped last: a failure may be somebody else's error, and what its drop
+        // does must not run under the lock.
+        let _replaced;
         let mut machine = self.lock();
+        _replaced = machine.failure();
         let told = event(&mut machine);
         let current = machine.connection().map(|(_, generation)| generation);
         self.current.store(current.unwrap_or(0), Relaxed);
@@ -89,7 +93,11 @@ impl<C: Clone + Send + 'static> Shared<C> {
     pub(super) fn change<R>(&self, event: impl FnOnce(&mut Machine<Made<C>>) -> R) -> R {
         let told = self.tell(event);
         // The state of this moment, and not of the event: of two changes, the later one stays.
-        self.states.send_modify(|state| *state = self.state());
+        let mut replaced = None;
+        self.states
+            .send_modify(|state| replaced = Some(mem::replace(state, self.state())));
+        // Outside of the channel's lock, as it may hold the last of a failure.
+        drop(replaced);
         told
     }
 

@@ -89,7 +89,7 @@ impl RetryBuilder {
 
     /// No retry window: a call may be made again however long it has taken, up to its deadline.
     pub fn no_retry_window(mut self) -> Self {
-        self.policy.retry_window = Some(None);
+        self.policy = self.policy.no_retry_window();
         self
     }
 
@@ -105,7 +105,7 @@ impl RetryBuilder {
         self
     }
 
-    /// No deadline, and no retry window unless one is set.
+    /// No deadline, which is the default. The [retry window](Self::retry_window) stays.
     pub fn no_deadline(mut self) -> Self {
         self.policy = self.policy.no_deadline();
         self

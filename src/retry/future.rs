@@ -31,8 +31,7 @@ where
 enum State<F> {
     // With what failed the attempt before.
     Calling(#[pin] F, Option<Failure>),
-    // The failure that is waited out stays, in case it is the last that is heard; the result that
-    // it may have held does not.
+    // The failure that is waited out stays with its result, in case it is the last that is heard.
     Waiting(Option<Failure>),
     Readying(Option<Failure>),
 }
@@ -71,6 +70,12 @@ where
                     }
                     Poll::Ready(Err(error)) => {
                         let mut failure = Failure::from_any(error);
+                        if progress.take_back() {
+                            // What failed the call tells more than that it was not made again.
+                            failure = before.take().unwrap_or(failure);
+                            let stopped = Some(Stopped::Window);
+                            return Poll::Ready(Err(progress.give_up(failure, stopped)));
+                        }
                         progress.look_again();
                         let wait = match progress.next_wait(&failure) {
                             Ok(wait) => wait,
@@ -78,7 +83,6 @@ where
                                 return Poll::Ready(Err(progress.give_up(failure, stopped)));
                             }
                         };
-                        failure.forget_result();
                         timer.stop();
                         if wait.is_zero() {
                             // Without a timer, but not without a turn for the others.
@@ -92,7 +96,11 @@ where
                     Poll::Pending => {
                         progress.begin();
                         ready!(timer.poll(|| progress.deadline(), cx));
-                        let failure = progress.at_deadline(before.take());
+                        let mut before = before.take();
+                        if let Some(before) = &mut before {
+                            before.forget_result();
+                        }
+                        let failure = progress.at_deadline(before);
                         let stopped = Some(Stopped::Deadline);
                         return Poll::Ready(Err(progress.give_up(failure, stopped)));
                     }

@@ -10,6 +10,8 @@ use crate::{
     failure::{Class, Failure, Limit, LimitReached, Stopped},
     ledger::{self, Retried},
     observe::{Event, Name},
+    policy::Table,
+    window::{self, BeginBy},
 };
 use std::{
     mem,
@@ -22,10 +24,13 @@ use tower::Service;
 
 /// How far one call has come: its attempts and waits so far, and what a further attempt needs.
 pub(super) struct Progress<S, Req> {
+    table: Arc<Table<Arc<Settings>>>,
     pub(super) settings: Arc<Settings>,
     word: Word,
     // Only if the call may run twice by its hints, and these may change.
     hint_source: Option<HintSource>,
+    // Until when the current attempt may begin, if it is a further one.
+    begin_by: Option<BeginBy>,
     // Gone once the last permitted attempt is made: that one moves the call, and its name stays if the
     // user watches.
     pub(super) again: Result<(Req, S), Option<Box<Name>>>,
@@ -54,6 +59,7 @@ impl<S, Req> Progress<S, Req> {
     /// A call at its first attempt.
     #[inline]
     pub(super) fn new(
+        table: Arc<Table<Arc<Settings>>>,
         settings: Arc<Settings>,
         word: Word,
         hint_source: Option<HintSource>,
@@ -61,9 +67,11 @@ impl<S, Req> Progress<S, Req> {
         running: Option<call::Attempt>,
     ) -> Self {
         Self {
+            table,
             settings,
             word,
             hint_source,
+            begin_by: None,
             again,
             running,
             begun: None,
@@ -256,15 +264,26 @@ impl<S, Req> Progress<S, Req> {
 }
 
 impl<S, Req: ToolCall> Progress<S, Req> {
-    /// Looks at the hints again: they may have changed while the call ran.
+    /// Looks at the call again: its hints may have changed while it ran, and with them its policy. What
+    /// was not allowed at its begin stays so.
     pub(super) fn look_again(&mut self) {
         let hints = match (&self.hint_source, &self.again) {
             (Some(source), _) => source.hints(),
             (None, Ok((call, _))) => call.hints(),
             (None, Err(_)) => return,
         };
-        if self.word == Word::Hinted && !hints.may_repeat() {
-            self.word = Word::Unsaid;
+        let mut word = self.word;
+        if let Ok((call, _)) = &self.again {
+            let settings = self.table.of(call);
+            if !Arc::ptr_eq(settings, &self.settings) {
+                word = settings.word_on(call);
+            }
+        }
+        if word == Word::Hinted && !hints.may_repeat() {
+            word = Word::Unsaid;
+        }
+        if word < self.word {
+            self.word = word;
         }
     }
 }
@@ -283,15 +302,31 @@ where
     pub(super) fn repeat(&mut self) -> S::Future {
         self.attempt += 1;
         ledger::note(|ledger| ledger.attempts = self.attempt);
+        // The deadline drops the call by itself.
+        let window = self
+            .last_begin()
+            .filter(|(_, stopped)| *stopped == Stopped::Window);
+        self.begin_by = window.map(|(at, _)| BeginBy::new(at));
+        let begin_by = self.begin_by.clone();
         if self.attempt < self.settings.max_attempts {
             let (call, service) = self.kept();
             let call = call.clone();
-            return service.call(call);
+            return window::within(begin_by.as_ref(), || service.call(call));
         }
         let again = mem::replace(&mut self.again, Err(None));
         let (call, mut service) = again.ok().expect(KEPT);
         self.again = Err(watch::name_kept(&self.settings, &call));
-        service.call(call)
+        window::within(begin_by.as_ref(), || service.call(call))
+    }
+
+    /// Whether the attempt that failed did not begin, as the window ended. It does not count then.
+    pub(super) fn take_back(&mut self) -> bool {
+        let is_missed = self.begin_by.as_ref().is_some_and(BeginBy::is_missed);
+        if is_missed {
+            self.attempt -= 1;
+            ledger::note(|ledger| ledger.attempts = self.attempt);
+        }
+        is_missed
     }
 
     fn kept(&mut self) -> &mut (Req, S) {

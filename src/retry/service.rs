@@ -73,7 +73,14 @@ where
         } else {
             Err(watch::name_kept(settings, &call))
         };
-        let progress = Progress::new(Arc::clone(settings), word, hint_source, again, running);
+        let progress = Progress::new(
+            Arc::clone(&self.table),
+            Arc::clone(settings),
+            word,
+            hint_source,
+            again,
+            running,
+        );
         ResponseFuture::new(self.inner.call(call), progress)
     }
 }

@@ -39,16 +39,16 @@ impl Settings {
     }
 }
 
-/// What somebody who knows said of running a call twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What somebody who knows said of running a call twice, the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Word {
-    MayRunTwice,
-    /// The hints allow it, for as long as they say so.
-    Hinted,
-    Unsaid,
-    NeverTwice,
     /// Nothing, and what the server says does not count.
     ServerIsNotTrusted,
+    NeverTwice,
+    Unsaid,
+    /// The hints allow it, for as long as they say so.
+    Hinted,
+    MayRunTwice,
 }
 
 /// The user's own word on tools, by name.

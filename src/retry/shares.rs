@@ -7,11 +7,18 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Duration,
 };
+use tokio::time::Instant;
 
 /// How many tools have a share of their own. The names come from callers, so that there may be any
-/// number; all further ones have one share together.
+/// number; a further one takes the place of the tool whose share was unused for the longest time, if that is long.
+/// All others have one share together.
 const TOOLS: usize = 256;
+
+/// How long a share keeps its place unused. Whoever calls ever new names gets no more shares than
+/// there are places in this time.
+const UNUSED: Duration = Duration::from_secs(60);
 
 /// The tools beyond that number.
 const OTHERS: u64 = u64::MAX;
@@ -20,10 +27,15 @@ const OTHERS: u64 = u64::MAX;
 /// pay. Time pays nothing into it, so that in an outage of all tools their number does not matter.
 pub(super) struct Shares {
     // By a hash of the name. Only of tools whose share is not full.
-    left: Mutex<HashMap<u64, i64>>,
+    left: Mutex<HashMap<u64, Share>>,
     any_is_spent: AtomicBool,
     first: i64,
     full: i64,
+}
+
+struct Share {
+    left: i64,
+    used: Instant,
 }
 
 impl Shares {
@@ -44,13 +56,14 @@ impl Shares {
 
     pub(super) fn pay_in(&self, tool: u64, amount: i64) {
         let mut all = self.lock();
-        let tool = place(&all, tool);
-        let Some(left) = all.get_mut(&tool) else {
+        let own = all.contains_key(&tool) || all.len() < TOOLS;
+        let tool = if own { tool } else { OTHERS };
+        let Some(share) = all.get_mut(&tool) else {
             return;
         };
-        *left = left.saturating_add(amount).min(self.full);
+        share.left = share.left.saturating_add(amount).min(self.full);
         // One that is not there has its first share: a full one, unless time pays nothing at all.
-        if *left == self.full && self.first == self.full {
+        if share.left == self.full && self.first == self.full {
             all.remove(&tool);
             self.any_is_spent.store(!all.is_empty(), Relaxed);
         }
@@ -60,25 +73,39 @@ impl Shares {
     pub(super) fn withdraw(&self, tool: u64) -> bool {
         let mut all = self.lock();
         self.any_is_spent.store(true, Relaxed);
-        let tool = place(&all, tool);
-        let left = all.entry(tool).or_insert(self.first);
-        let has_it = *left >= REPEAT;
+        let now = Instant::now();
+        let tool = place(&mut all, tool, now);
+        let share = all.entry(tool).or_insert(Share {
+            left: self.first,
+            used: now,
+        });
+        share.used = now;
+        let has_it = share.left >= REPEAT;
         if has_it {
-            *left -= REPEAT;
+            share.left -= REPEAT;
         }
         has_it
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, i64>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Share>> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn place(all: &HashMap<u64, i64>, tool: u64) -> u64 {
-    if all.len() >= TOOLS && !all.contains_key(&tool) {
-        OTHERS
-    } else {
-        tool
+/// Where a tool's share is, or will be. Makes room for it if it can.
+fn place(all: &mut HashMap<u64, Share>, tool: u64, now: Instant) -> u64 {
+    if all.len() < TOOLS || all.contains_key(&tool) {
+        return tool;
+    }
+    let own = all.iter().filter(|(tool, _)| **tool != OTHERS);
+    let oldest = own.min_by_key(|(_, share)| share.used);
+    let oldest = oldest.map(|(tool, share)| (*tool, now.saturating_duration_since(share.used)));
+    match oldest {
+        Some((unused, since)) if since >= UNUSED => {
+            all.remove(&unused);
+            tool
+        }
+        _ => OTHERS,
     }
 }
 

@@ -214,7 +214,7 @@ async fn a_hint_is_never_undercut_and_callers_who_got_the_same_one_are_spread() 
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_too_long_or_does_not_fit_is_not_begun() {
-    let endless = || exact().no_deadline();
+    let endless = || exact().no_retry_window();
     let longest = || exact().max_retry_after(Duration::MAX);
     #[rustfmt::skip]
     let cases = [
@@ -255,7 +255,10 @@ async fn no_hint_is_so_long_that_its_arithmetic_panics() {
                 .max_retry_after(Duration::MAX)
                 .jitter(Jitter::full())
         };
-        let endless = [trusting().no_deadline(), trusting().deadline(Duration::MAX)];
+        let endless = [
+            trusting().no_retry_window(),
+            trusting().deadline(Duration::MAX),
+        ];
         for retry in endless {
             let tool = always(|| busy(hint));
             let waits = fail(retry, &tool, Call::tool("reserve"));

@@ -1,5 +1,6 @@
 //! The border: what a failure is called, and what of it is kept.
 
+mod cautions;
 mod named;
 mod panics;
 mod words;

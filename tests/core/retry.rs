@@ -1,6 +1,7 @@
 //! When a call is made again, after which wait, and when not.
 
 mod last_word;
+mod window;
 mod word;
 
 use crate::support::{Answer, Call, Script, Strict};
@@ -75,7 +76,7 @@ async fn attempts_are_counted_with_the_first_and_each_is_made_on_an_instance_mad
         (exact().max_attempts(2), 2),
         (exact(), 3),
         (RetryLayer::builder(), 3),
-        (exact().max_attempts(7).no_deadline(), 7),
+        (exact().max_attempts(7).no_retry_window(), 7),
     ];
     for (retry, attempts) in cases {
         let tool = always(lost);
@@ -430,7 +431,7 @@ async fn a_call_is_cloned_only_for_an_attempt_that_may_follow() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_result_of_a_failed_attempt_is_let_go_before_the_wait_and_the_last_is_kept() {
+async fn the_result_of_a_failed_attempt_stays_until_a_further_one_is_answered() {
     let results = [Arc::new("long"), Arc::new("long")];
     let held = results.each_ref().map(Arc::downgrade);
     let tool = Script::new(results.map(|result| {
@@ -443,9 +444,10 @@ async fn the_result_of_a_failed_attempt_is_let_go_before_the_wait_and_the_last_i
     let waiting = tokio::spawn(tools.oneshot(Call::tool("report")));
     sleep(500 * MS).await;
     let is_held = held.each_ref().map(|result| result.upgrade().is_some());
-    assert_eq!(is_held, [false, true]);
+    assert_eq!(is_held, [true, true]);
     let mut failure = waiting.await.unwrap().unwrap_err();
     assert!(failure.take_result::<Arc<&str>>().is_some());
+    assert!(held[0].upgrade().is_none());
 }
 
 #[test]

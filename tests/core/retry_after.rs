@@ -1,5 +1,7 @@
 //! How long a server asks to wait: every form that is read, and all that is no hint.
 
+mod forms;
+
 use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
 use mcp_resilience::classify::retry_after::{in_header, in_headers, in_json};
 use serde_json::{Value, json};
@@ -64,11 +66,11 @@ const TEXTS: &[(&str, u64)] = &[
 const NONSENSE: &[&str] = &[
     "", " ", "\t\n", ".", "..", "-", "+", "1..2", "1.2.3", "-1", "-0.5", "-1s", "1m-30s", "+-5",
     "--5", "- 5", "e", "1e", "e5", "-1e400",
-    "nan", "NaN", "inf", "-inf", "Infinity", "infinity", "0x10", "1_000", "1 000", "5 5",
+    "nan", "NaN", "-inf", "0x10", "1_000", "1 000", "5 5",
     "s", "ms", "5x", "5s5", "s5", "5s!",
-    "5 s.", "PT30S", "30 seconds from now", "soon", "later", "null", "true", "[]", "{}",
+    "PT", "P", "30 seconds from now", "soon", "later", "null", "true", "[]", "{}",
     "٣", "٣s", "5٣", "５", "5ｓ", "5с", "5é", "é5", "5s💥", "💥", "1.é", ".é", "é.", "5\u{301}s",
-    "5\0s", "\u{feff}5", "2026-13-45T99:99:99Z", "2026-01-01", "12:30", "Mon", "GMT", "1 Jan 2026",
+    "5\0s", "\u{feff}5", "2026-13-45T99:99:99Z", "12:30", "Mon", "GMT", "1 Jan",
     "Sun, 99 Nov 1994 08:49:37 GMT", "Sun, 06 Foo 1994 08:49:37 GMT",
 ];
 
@@ -113,7 +115,7 @@ fn a_name_tells_the_unit_of_a_bare_number_in_any_spelling() {
     #[rustfmt::skip]
     let others = [
         "retry", "after", "retries", "retryAfterAll", "wait", "delay", "timeout", "window", "reset",
-        "retryCount", "maxRetryAfter", "xRetryAfter", "retry after", "retry.after", "rétryAfter", "",
+        "retryCount", "maxRetryAfter", "xRetryAfter", "retry.after", "rétryAfter", "",
     ];
     for key in others {
         assert_eq!(read(key, json!(30)), None, "{key}");
@@ -285,7 +287,7 @@ fn of_several_hints_the_longest_counts() {
             9,
         ),
         (
-            json!({"retryAfter": 9, "retry_after": "NaN", "retryInMs": "inf"}),
+            json!({"retryAfter": 9, "retry_after": "NaN", "retryInMs": "-inf"}),
             9,
         ),
     ];
@@ -316,7 +318,7 @@ fn what_is_no_wait_is_no_hint_and_never_a_panic() {
     #[rustfmt::skip]
     let values = [
         json!(-1), json!(-0.5), json!(i64::MIN), json!(null),
-        json!(true), json!(false), json!([]), json!([30]), json!({}), json!({"seconds": 30}),
+        json!(true), json!(false), json!([]), json!([-1]), json!({}), json!({"reason": 30}),
     ];
     for value in values {
         for key in ["retryAfter", "retry_after_ms"] {
@@ -490,17 +492,12 @@ fn what_only_looks_like_a_date_is_none() {
         "Mon, 31 Feb 2099 18:52:20 GMT",
         "Mon, 30 Nov 2099 24:52:20 GMT",
         "Mon, 30 Nov 2099 18:60:20 GMT",
-        "Mon, 30 Nov 2099 18:52:20 XYZ",
         "Mon, 30 Nov 2099 18:52:20 +9900",
-        "Mon, 30 Nov 2099",
         "Mon, 30 Nov 18:52:20 GMT",
         "30 30 Nov 2099 18:52:20 GMT",
         "Nov Nov 30 2099 18:52:20 GMT",
         "2099-13-01T00:00:00Z",
         "2099-02-30T00:00:00Z",
-        "2099-11-30",
-        "18:52:20",
-        "2099-11-30T18:52:20Q",
     ] {
         assert_eq!(in_header(text), None, "{text}");
     }

@@ -4,7 +4,13 @@
 //! `UTC` or an offset for `GMT`, without the weekday, with a day of one digit, in another case. All
 //! are the same words in nearly the same order, so they are read word by word. RFC 3339 is one long
 //! word, or two.
+//!
+//! Where a date may mean several points in time, it is the last of them: what is read is a floor.
 
+use super::{
+    numbers::{is_digits, is_iso, iso_pieces, numbers},
+    zone::{WESTERNMOST, Zone},
+};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
 /// A point in time, or one so late that it does not matter when.
@@ -37,21 +43,6 @@ const MONTHS: [&str; 12] = [
     "november",
     "december",
 ];
-/// Zones by name, in hours (RFC 5322, section 4.3).
-const ZONES: [(&str, i64); 12] = [
-    ("gmt", 0),
-    ("utc", 0),
-    ("ut", 0),
-    ("z", 0),
-    ("est", -5),
-    ("edt", -4),
-    ("cst", -6),
-    ("cdt", -5),
-    ("mst", -7),
-    ("mdt", -6),
-    ("pst", -8),
-    ("pdt", -7),
-];
 
 /// The last year that has four digits.
 const LAST_YEAR: u64 = 9999;
@@ -64,16 +55,24 @@ struct Parts {
     has_century: bool,
     // Since midnight.
     time: Option<TimeDelta>,
-    // East of Greenwich.
-    offset: Option<TimeDelta>,
+    is_afternoon: Option<bool>,
+    zone: Option<Zone>,
 }
 
 /// Reads a date. A year of two digits is of this century, unless that is more than 50 years from now.
+///
+/// Without a zone it is of UTC, as HTTP has it; a day without a time or a zone begins in the
+/// westernmost one.
 pub(super) fn read(text: &str, this_year: i32) -> Option<When> {
-    // A comment at the end, as JavaScript writes it.
-    let text = text.split('(').next()?.trim().to_ascii_lowercase();
+    let text = with_points(&text.trim().to_ascii_lowercase());
+    // The zone's name after its offset: `+01:00[Europe/Berlin]`.
+    let (text, zone) = match text.strip_suffix(']').and_then(|text| text.split_once('[')) {
+        Some((text, zone)) => (text, zone),
+        None => (&*text, ""),
+    };
     let mut parts = Parts::default();
-    for word in text.split([' ', '\t', ',']).filter(|word| !word.is_empty()) {
+    let words = text.split(|c: char| c.is_whitespace() || c == ',');
+    for word in words.chain([zone]).filter(|word| !word.is_empty()) {
         parts.add(word)?;
     }
     parts.when(this_year)
@@ -85,11 +84,19 @@ impl Parts {
             self.add_iso(date)?;
             return self.add_time(time);
         }
-        if is_iso(word) {
+        if is_iso(word) && !is_digits(word) {
             return self.add_iso(word);
         }
         if word.contains(':') && word.starts_with(|c: char| c.is_ascii_digit()) {
             return self.add_time(word);
+        }
+        match word {
+            "at" => return Some(()),
+            "am" | "a.m." => return set(&mut self.is_afternoon, false),
+            "pm" | "p.m." => return set(&mut self.is_afternoon, true),
+            // Go's monotonic clock: `m=+0.000123`.
+            _ if word.starts_with("m=") => return Some(()),
+            _ => {}
         }
         if word.bytes().all(|byte| byte.is_ascii_digit()) {
             return self.add_number(word);
@@ -100,8 +107,26 @@ impl Parts {
         if let Some(month) = place(&MONTHS, word) {
             return set(&mut self.month, month);
         }
+        // `30.`, `30th`.
+        let day = [".", "st", "nd", "rd", "th"];
+        let day = day.iter().find_map(|end| word.strip_suffix(end));
+        if let Some(day) = day.filter(|day| matches!(day.len(), 1 | 2) && is_digits(day)) {
+            return set(&mut self.day, day.parse().ok()?);
+        }
+        if let Some((one, other, year)) = numbers(word) {
+            // The day or the month is first. The later date is the one with the larger month.
+            let (small, large) = (one.min(other), one.max(other));
+            let (day, month) = if large > 12 {
+                (large, small)
+            } else {
+                (small, large)
+            };
+            set(&mut self.day, day)?;
+            set(&mut self.month, month)?;
+            return self.add_year(year);
+        }
         // RFC 850: 06-nov-94.
-        let mut pieces = word.split('-');
+        let mut pieces = word.split(['-', '/']);
         if let (Some(day), Some(month), Some(year), None) =
             (pieces.next(), pieces.next(), pieces.next(), pieces.next())
             && let Some(month) = place(&MONTHS, month)
@@ -113,10 +138,9 @@ impl Parts {
         self.add_zone(word)
     }
 
-    /// `2026-11-30`.
+    /// `2026-11-30`, `2026/11/30`, `20261130`.
     fn add_iso(&mut self, date: &str) -> Option<()> {
-        let mut pieces = date.split('-');
-        let (year, month, day) = (pieces.next()?, pieces.next()?, pieces.next()?);
+        let (year, month, day) = iso_pieces(date)?;
         set(&mut self.month, month.parse().ok()?)?;
         set(&mut self.day, day.parse().ok()?)?;
         self.add_year(year)
@@ -140,55 +164,58 @@ impl Parts {
         set(&mut self.year, word.parse().unwrap_or(u64::MAX))
     }
 
-    /// `18:52:20`, with or without seconds, a fraction of them, and a zone.
+    /// `18:52:20`, with or without seconds, a fraction of them, and a zone; also without colons.
     fn add_time(&mut self, word: &str) -> Option<()> {
         let end = word.find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.');
-        let (clock, zone) = word.split_at(end.unwrap_or(word.len()));
-        let mut pieces = clock.split(':');
+        let (clock, rest) = word.split_at(end.unwrap_or(word.len()));
+        let (clock, fraction) = clock.split_once('.').unwrap_or((clock, ""));
+        let mut pieces: Vec<&str> = clock.split(':').collect();
+        if let [digits] = pieces[..] {
+            pieces = match digits.len() {
+                2 => vec![digits],
+                4 => vec![&digits[..2], &digits[2..]],
+                6 => vec![&digits[..2], &digits[2..4], &digits[4..]],
+                _ => return None,
+            };
+        }
+        let mut pieces = pieces.into_iter();
         let hours: i64 = pieces.next()?.parse().ok()?;
-        let minutes: i64 = pieces.next()?.parse().ok()?;
-        let (seconds, fraction) = match pieces.next() {
-            Some(seconds) => seconds.split_once('.').unwrap_or((seconds, "")),
-            None => ("0", ""),
-        };
-        let seconds: i64 = seconds.parse().ok()?;
-        // A second of 60 is a leap second.
-        let is_clock = hours < 24 && minutes < 60 && seconds <= 60 && pieces.next().is_none();
-        if !is_clock || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        let minutes: i64 = pieces.next().unwrap_or("0").parse().ok()?;
+        let seconds: i64 = pieces.next().unwrap_or("0").parse().ok()?;
+        // A second of 60 is a leap second, and 24:00 the end of a day.
+        let is_clock = hours < 24 && minutes < 60 && seconds <= 60;
+        let is_midnight = hours == 24 && minutes == 0 && seconds == 0;
+        if !(is_clock || is_midnight) || pieces.next().is_some() || !is_digits(fraction) {
             return None;
         }
         let whole = TimeDelta::try_seconds(hours * 3600 + minutes * 60 + seconds)?;
         set(&mut self.time, whole + nanos(fraction)?)?;
-        if zone.is_empty() {
-            return Some(());
+        match rest {
+            "" => Some(()),
+            "am" | "pm" => self.add(rest),
+            zone => self.add_zone(zone),
         }
-        self.add_zone(zone)
     }
 
-    /// `gmt`, `+0100`, `+01:00`, `+01`, `gmt+0100`. Said twice, as Go and JavaScript do, the first
-    /// that is a number counts.
+    /// A zone follows the time. Said twice, as Go and JavaScript do, the number counts.
     fn add_zone(&mut self, word: &str) -> Option<()> {
-        let start = word.find(['+', '-']).unwrap_or(word.len());
-        let (name, number) = word.split_at(start);
-        let by_name = match name {
-            "" => 0,
-            name => ZONES.iter().find(|(zone, _)| *zone == name)?.1 * 60,
-        };
-        let minutes = by_name
-            + if number.is_empty() {
-                0
-            } else {
-                minutes(number)?
-            };
-        if !number.is_empty() || self.offset.is_none() {
-            self.offset = Some(TimeDelta::try_minutes(minutes)?);
-        }
+        self.time?;
+        let zone = Zone::read(word)?;
+        self.zone = Some(match self.zone {
+            Some(before) => before.and(zone)?,
+            None => zone,
+        });
         Some(())
     }
 
     fn when(self, this_year: i32) -> Option<When> {
-        let (day, month, time) = (self.day?, self.month?, self.time?);
-        let year = self.year?;
+        let (day, month, year) = (self.day?, self.month?, self.year?);
+        let (time, zone) = match self.time {
+            Some(time) => (time, self.zone.map_or(0, Zone::minutes)),
+            None if self.has_century => (TimeDelta::zero(), WESTERNMOST),
+            None => return None,
+        };
+        let time = on_the_clock(time, self.is_afternoon)?;
         if year > LAST_YEAR {
             // A leap year, so that every date that there is exists.
             return NaiveDate::from_ymd_opt(2000, month, day).map(|_| When::Never);
@@ -203,7 +230,7 @@ impl Parts {
         }
         let midnight = NaiveDate::from_ymd_opt(year, month, day)?.and_hms_opt(0, 0, 0)?;
         let local = midnight.checked_add_signed(time)?;
-        let utc = local.checked_sub_signed(self.offset.unwrap_or_default())?;
+        let utc = local.checked_sub_signed(TimeDelta::try_minutes(zone)?)?;
         Some(When::At(utc.and_utc()))
     }
 }
@@ -216,35 +243,32 @@ fn nanos(fraction: &str) -> Option<TimeDelta> {
     Some(TimeDelta::nanoseconds(nanos + more))
 }
 
-/// `2026-11-30`, with a year of any length from four.
-fn is_iso(word: &str) -> bool {
-    let mut pieces = word.split('-');
-    let year = pieces.next().unwrap_or_default();
-    let is_number = |piece: &str| piece.bytes().all(|byte| byte.is_ascii_digit());
-    year.len() >= 4
-        && is_number(year)
-        && pieces.clone().count() == 2
-        && pieces.all(|piece| matches!(piece.len(), 1 | 2) && is_number(piece))
+/// The time of a clock of twelve hours. One beyond the twelfth is of a clock of twenty-four.
+fn on_the_clock(time: TimeDelta, is_afternoon: Option<bool>) -> Option<TimeDelta> {
+    let hours = match (is_afternoon, time.num_hours()) {
+        (Some(false), 12) => -12,
+        (Some(true), 0..12) => 12,
+        _ => 0,
+    };
+    time.checked_add(&TimeDelta::try_hours(hours)?)
 }
 
-/// `+0100`, `-01:00`, `+1`: minutes east of Greenwich.
-fn minutes(number: &str) -> Option<i64> {
-    let (sign, digits) = match number.split_at_checked(1)? {
-        ("+", digits) => (1, digits),
-        ("-", digits) => (-1, digits),
-        _ => return None,
-    };
-    let digits = digits.replacen(':', "", 1);
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number || !matches!(digits.len(), 1..=4) {
-        return None;
-    }
-    let number: i64 = digits.parse().ok()?;
-    let (hours, minutes) = match digits.len() {
-        1 | 2 => (number, 0),
-        _ => (number / 100, number % 100),
-    };
-    (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes))
+/// With a point for the comma before a fraction of a second: `18:52:20,5`.
+fn with_points(text: &str) -> String {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    let bytes = text.as_bytes();
+    let mut is_clock = false;
+    let chars = text.char_indices().map(|(at, c)| {
+        is_clock = (is_clock || c == ':') && !c.is_whitespace();
+        let is_inside = || is_digit(bytes.get(at + 1)) && is_digit(bytes.get(at.wrapping_sub(1)));
+        match c {
+            ',' if is_clock && is_inside() => '.',
+            // The minus sign.
+            '\u{2212}' => '-',
+            c => c,
+        }
+    });
+    chars.collect()
 }
 
 /// The number of a name, from 1: whole, or its first three letters or more.

@@ -1,11 +1,17 @@
 //! Points in time, made into waits from now. One that is past is a wait of zero.
 
-use super::calendar::{self, When};
+use super::{
+    calendar::{self, When},
+    span,
+};
 use chrono::{DateTime, Datelike, Utc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Numbers above this are milliseconds since the epoch; as seconds it is the year 5138.
 const MILLISECONDS_FROM: f64 = 1e11;
+
+/// Numbers below this are seconds from now; since the epoch it is a day of 1973.
+const SINCE_EPOCH_FROM: f64 = 1e8;
 
 /// A date of HTTP (all three forms) or of RFC 3339, also in the variants that servers send.
 pub(super) fn until(text: &str) -> Option<Duration> {
@@ -17,10 +23,13 @@ pub(super) fn until(text: &str) -> Option<Duration> {
     })
 }
 
-/// Seconds or milliseconds since the epoch, by magnitude.
+/// Seconds or milliseconds since the epoch, or seconds from now, by magnitude.
 pub(super) fn until_epoch(number: f64) -> Option<Duration> {
     if number.is_nan() || number < 0.0 {
         return None;
+    }
+    if number < SINCE_EPOCH_FROM {
+        return span::number(&number.to_string(), span::SECOND);
     }
     let seconds = if number >= MILLISECONDS_FROM {
         number / 1e3

@@ -5,6 +5,35 @@
 //! is [`Duration::MAX`]: a server that means "never" is not asked earlier than one that says "in a
 //! year". Fractions are rounded up to the next nanosecond.
 //!
+//! # What is read
+//!
+//! | Form | Examples |
+//! |---|---|
+//! | a number, in the unit that the field's name says (seconds in a header) | `120`, `1.5`, `3e1`, `1,000` |
+//! | a length of time | `58s`, `1m30s`, `1h30`, `500ms`, `2 weeks`, `1 hour and 30 minutes`, `1 minute, 30 sec.` |
+//! | a duration of ISO 8601; a month has 31 days, a year 366 | `PT2M`, `P1DT12H` |
+//! | hours, minutes and seconds | `00:02:00`, `1.00:02:00`, `1 day, 0:02:00` |
+//! | no end; it is [`Duration::MAX`] | `never`, `Infinity` |
+//! | a date of HTTP, of RFC 3339, of ISO 8601's basic format, or nearly one | `Mon, 30 Nov 2099 22:50:00 GMT`, `2099-11-30T22:50:00+01:00[Europe/Berlin]`, `20991130T225000Z`, `Nov 30, 2099 10:50 PM` |
+//! | a list of these; the longest counts | `5, 30` |
+//!
+//! Quotes around one of these, parameters (`120; x=y`) and a comment (`120 (approx)`) are dropped.
+//!
+//! A date that may mean several points in time is read as the last of them, as a wait is a floor. A
+//! zone's name that is not known is read as the westernmost zone, UTC-12, and so is a day without a
+//! time. `11/10/2099` is the tenth of November. A date with a time and without a zone is of UTC.
+//!
+//! In JSON, a field's name tells what its number counts, without regard to case, `_`, `-` and blanks:
+//!
+//! | Name | A number is |
+//! |---|---|
+//! | `retryAfter`, `retryDelay`, `retryIn` | seconds |
+//! | one of these with a unit: `retryAfterMs`, `retry_delay_seconds`, `retryInMinutes` | as it says |
+//! | `retryAt`, `resetAt`, `retryNotBefore`, `retryAfterDate`, `retryUntil` | seconds since the epoch from 100 million on, milliseconds from 100 billion on; less is seconds from now |
+//!
+//! The value may be a number, a text of any form above, a list of them (the longest counts), or an
+//! object: `{"seconds": 30, "nanos": 5}`, `{"value": 2, "unit": "minutes"}`.
+//!
 //! ```
 //! use mcp_resilience::classify::retry_after;
 //! use serde_json::json;
@@ -20,10 +49,14 @@
 
 mod calendar;
 mod date;
+mod numbers;
 mod span;
+mod text;
+mod value;
+mod zone;
 
 use super::{
-    lookup::{Lookup, Unit, is_one_of},
+    lookup::{Lookup, is_one_of},
     places::{of_hints, of_the_call},
     vocabulary as known,
 };
@@ -34,10 +67,10 @@ use std::time::Duration;
 /// The value of an HTTP `Retry-After` header: seconds, or a date (RFC 9110, section 10.2.3), or a list
 /// of them, as intermediaries make of several headers. Of a list, the longest.
 ///
-/// A date may end in `UTC` or an offset instead of `GMT`, lack its weekday, or be one of RFC 3339.
+/// Many servers send something else. The [module page](self) lists all that is read.
 #[must_use]
 pub fn in_header(value: &str) -> Option<Duration> {
-    seconds_text(value)
+    text::read(value, |text| span::number(text, span::SECOND))
 }
 
 /// The longest wait of several `Retry-After` headers.
@@ -55,21 +88,19 @@ pub fn in_headers<'a>(values: impl IntoIterator<Item = &'a str>) -> Option<Durat
 }
 
 /// The `retryAfterMs` of a JSON-RPC error -32023. By its proposal it beats the header of the same
-/// answer.
+/// answer. Zero is no wait, and beats nothing.
 #[must_use]
 pub fn in_rate_limited(error: &RpcError) -> Option<Duration> {
     let data = error.data.as_ref()?.as_object()?;
     let mut members = data
         .iter()
         .filter(|_| i64::from(error.code) == known::RATE_LIMITED);
-    members.find_map(|(key, value)| {
+    let wait = members.find_map(|(key, value)| {
         let is_it = is_one_of(&["retryafterms"], key);
         is_it.then(|| member(key, value, Lookup::BUILT_IN))?
-    })
+    });
+    wait.filter(|wait| !wait.is_zero())
 }
-
-/// How many items of a list in a header are read.
-const LONGEST_LIST: usize = 32;
 
 /// The longest wait that an object asks for: at its top, in `error`, `details`, `error.details`,
 /// `data`, or one level down under a name of the server's own.
@@ -89,59 +120,5 @@ fn in_members(object: &Map<String, Value>) -> Option<Duration> {
 
 /// The wait in one member of an object, if its name is one for a wait.
 pub(super) fn member(key: &str, value: &Value, lookup: Lookup<'_>) -> Option<Duration> {
-    match (lookup.unit(key)?, value) {
-        (Unit::Seconds, Value::Number(number)) => span::seconds(&number.to_string()),
-        (Unit::Seconds, Value::String(text)) => seconds_text(text),
-        (Unit::Milliseconds, Value::Number(number)) => span::milliseconds(&number.to_string()),
-        (Unit::Milliseconds, Value::String(text)) => {
-            let text = short(text)?;
-            span::milliseconds(text).or_else(|| span::with_units(text))
-        }
-        (Unit::Instant, Value::Number(number)) => date::until_epoch(number.as_f64()?),
-        (Unit::Instant, Value::String(text)) => {
-            let text = short(text)?;
-            date::until(text).or_else(|| {
-                // `inf` and `nan` are no numbers here.
-                let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-                is_number.then(|| date::until_epoch(text.parse().ok()?))?
-            })
-        }
-        _ => None,
-    }
-}
-
-/// A number that is too big, whatever its unit.
-const TOO_BIG: &str = "9e999";
-
-/// No form is longer than this. A longer text is prose, or a number that is too big.
-const LONGEST: usize = 64;
-
-fn short(text: &str) -> Option<&str> {
-    let text = text.trim();
-    if text.len() <= LONGEST {
-        return Some(text);
-    }
-    let text = text.trim_start_matches('0');
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let unit = &text[digits..];
-    match digits {
-        0..LONGEST => (text.len() <= LONGEST).then_some(text),
-        _ if unit.len() <= LONGEST && unit.chars().all(char::is_alphabetic) => Some(TOO_BIG),
-        _ => None,
-    }
-}
-
-fn seconds_text(text: &str) -> Option<Duration> {
-    one(text).or_else(|| {
-        // A date has a comma too; it is one without its weekday as well.
-        let items = text.split(',').take(LONGEST_LIST);
-        items.filter_map(one).max()
-    })
-}
-
-fn one(text: &str) -> Option<Duration> {
-    let text = short(text)?;
-    span::seconds(text)
-        .or_else(|| span::with_units(text))
-        .or_else(|| date::until(text))
+    value::read(value, lookup.unit(key)?)
 }

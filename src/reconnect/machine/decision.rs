@@ -28,8 +28,9 @@ pub(in crate::reconnect) struct Ended<C> {
     pub(in crate::reconnect) next: Option<DialId>,
     /// The connection that is in use now.
     pub(in crate::reconnect) connected: Option<Generation>,
-    /// A connection that nobody may use, to be dropped outside of all locks.
-    pub(in crate::reconnect) unwanted: Option<C>,
+    /// A connection that nobody may use, or a failure that nobody hears of: to be dropped outside of all
+    /// locks.
+    pub(in crate::reconnect) unwanted: Option<Result<C, Failure>>,
 }
 
 /// What follows from the loss of a connection.

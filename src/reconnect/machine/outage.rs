@@ -53,6 +53,11 @@ impl Outages {
         }
     }
 
+    pub(super) fn failure(&self) -> Option<Arc<Failure>> {
+        let outage = self.current.as_ref();
+        outage.map(|outage| Arc::clone(&outage.last))
+    }
+
     pub(super) fn state(&self) -> ConnectionState {
         match &self.current {
             Some(outage) => ConnectionState::Failed {

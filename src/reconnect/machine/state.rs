@@ -52,6 +52,14 @@ impl<C: Clone> Machine<C> {
         }
     }
 
+    /// The failure that it keeps.
+    pub(in crate::reconnect) fn failure(&self) -> Option<Arc<Failure>> {
+        match &self.phase {
+            Phase::Down(failure) => Some(Arc::clone(failure)),
+            _ => self.outages.failure(),
+        }
+    }
+
     /// How many connections there have been.
     pub(in crate::reconnect) fn generation(&self) -> Generation {
         self.generation
@@ -164,7 +172,7 @@ impl<C: Clone> Machine<C> {
         };
         let dial = match &self.phase {
             Phase::Dialing(dial) if dial.id == id && dial.has_begun => *dial,
-            _ => return stop(None, result.ok().map(|(connection, _)| connection)),
+            _ => return stop(None, Some(result.map(|(connection, _)| connection))),
         };
         match result {
             Ok((connection, can_be_probed)) => {

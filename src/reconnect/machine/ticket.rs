@@ -15,6 +15,14 @@ pub(in crate::reconnect) struct Ticket {
 }
 
 impl Ticket {
+    /// The same, but no longer than that.
+    pub(in crate::reconnect) fn until(self, end: Option<Instant>) -> Self {
+        Self {
+            until: end.map_or(self.until, |end| self.until.min(end)),
+            ..self
+        }
+    }
+
     /// Waits over any number of dials.
     pub(in crate::reconnect) fn patient(now: Instant, patience: Duration) -> Self {
         Self {

@@ -116,7 +116,7 @@ async fn the_retry_window_is_the_deadline_where_only_that_is_set() {
     assert_eq!(window(exact()), Some(55 * SECOND));
     assert_eq!(window(exact().deadline(HOUR)), Some(HOUR));
     assert_eq!(window(exact().deadline(SECOND)), Some(SECOND));
-    assert_eq!(window(exact().no_deadline()), None);
+    assert_eq!(window(exact().no_deadline()), Some(55 * SECOND));
     let ten = || exact().retry_window(10 * SECOND);
     assert_eq!(window(ten()), Some(10 * SECOND));
     assert_eq!(window(ten().deadline(HOUR)), Some(10 * SECOND));

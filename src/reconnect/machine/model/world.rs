@@ -169,7 +169,7 @@ impl World {
                 let before = format!("{:?}", self.machine);
                 let result = Ok((id, true));
                 let ended = self.machine.dial_ended(id, result, SECOND, self.now);
-                assert_eq!(ended.unwanted, Some(id));
+                assert_eq!(ended.unwanted.map(Result::ok), Some(Some(id)));
                 self.machine.dial_died(id);
                 assert_eq!(format!("{:?}", self.machine), before, "a late end counts");
             }

@@ -3,6 +3,7 @@
 use super::HttpError;
 use crate::{
     failure::{RpcError, first},
+    json,
     rmcp::client::wire::{Asked, Found, LONGEST, Unread, Unreadable, read as read_text},
 };
 use ::rmcp::model::ServerJsonRpcMessage;
@@ -87,10 +88,9 @@ pub(super) async fn refusal(response: Response) -> Said {
     let Some(bytes) = body.whole() else {
         return Said::default();
     };
-    let body: Option<Value> = serde_json::from_slice(bytes).ok();
-    let body = body.filter(Value::is_object);
-    let error = body.as_ref().and_then(error);
     let text = String::from_utf8_lossy(bytes);
+    let body = json::read(&text).ok().filter(Value::is_object);
+    let error = body.as_ref().and_then(error);
     Said {
         text: error.is_none().then(|| first(&text, TEXT).to_owned()),
         error,

@@ -1,0 +1,98 @@
+//! JSON with numbers that no `f64` holds.
+//!
+//! `1e400` and a number of 400 digits are JSON, and `serde_json` refuses the whole text for them. One
+//! such wait must not hide what else a failure says, so that those who only read a failure read the
+//! number as a very large one.
+
+use serde_json::{Result, Value};
+
+/// What stands for a number that is too big.
+const LARGEST: &str = "1.7e308";
+
+/// Reads a failure.
+pub(crate) fn read(text: &str) -> Result<Value> {
+    serde_json::from_str(text).or_else(|error| {
+        let finite = finite(text).ok_or(error)?;
+        serde_json::from_str(&finite)
+    })
+}
+
+/// The text with a large number for each that is too big; or nothing, if there is none.
+pub(crate) fn finite(text: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut copied = 0;
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => at = end_of_string(bytes, at + 1),
+            b'-' | b'0'..=b'9' => {
+                let is_part =
+                    |byte: &&u8| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+                let length = bytes[at..].iter().take_while(is_part).count();
+                let number: std::result::Result<f64, _> = text[at..at + length].parse();
+                if let Ok(number) = number
+                    && number.is_infinite()
+                {
+                    out.push_str(&text[copied..at]);
+                    out.push_str(if number < 0.0 { "-" } else { "" });
+                    out.push_str(LARGEST);
+                    copied = at + length;
+                }
+                at += length;
+            }
+            _ => at += 1,
+        }
+    }
+    if copied == 0 {
+        return None;
+    }
+    out.push_str(&text[copied..]);
+    Some(out)
+}
+
+/// The place after the quote that ends a string.
+fn end_of_string(bytes: &[u8], begin: usize) -> usize {
+    let mut at = begin;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 2,
+            b'"' => return at + 1,
+            _ => at += 1,
+        }
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_number_that_is_too_big_does_not_hide_the_rest() {
+        let nines = "9".repeat(400);
+        for number in ["1e400", "1E+400", &nines] {
+            let text = format!(r#"{{"a":"1e400 \" -","wait":[{number},-{number},5],"no":false}}"#);
+            let read = read(&text).unwrap();
+            let expected = json!({"a": "1e400 \" -", "wait": [1.7e308, -1.7e308, 5], "no": false});
+            assert_eq!(read, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_stays_none() {
+        for text in [
+            "",
+            "{",
+            "{\"a\":1e400",
+            "{\"a\":1e400,}",
+            "-",
+            "1e400 x",
+            "\"\\",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+        assert_eq!(finite("[1, 2e3, \"9e999\"]"), None);
+    }
+}
