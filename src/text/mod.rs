@@ -9,6 +9,7 @@
 mod hidden;
 mod keys;
 mod names;
+mod quoted;
 mod scope;
 mod secrets;
 mod shapes;

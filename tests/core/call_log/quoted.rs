@@ -158,6 +158,17 @@ async fn the_work_for_hostile_arguments_and_texts_is_bounded() {
     assert_eq!(line["error"], "[masked]");
 }
 
+/// Read anew for each value and at each place, this text would take hours.
+#[tokio::test]
+async fn the_work_for_a_run_of_backslashes_is_bounded_whatever_the_values() {
+    let values: Vec<String> = (0..64).map(|n| format!("value-{n}\\")).collect();
+    let text = "\\".repeat(16 * 1024);
+    for text in [text, "\\\\\\\"".repeat(4 * 1024)] {
+        let line = line_of(json!({"passwords": values}), &text).await;
+        assert!(line["error"].as_str().unwrap().starts_with('\\'));
+    }
+}
+
 /// All strings that a call leaves in events and spans.
 async fn events_of(run: impl AsyncFn()) -> String {
     let events = traced(run).await;
