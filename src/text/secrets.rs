@@ -79,7 +79,8 @@ impl Secrets {
             let Some(end) = found.or((quoted.steps == 0).then_some(text.len())) else {
                 // Within a run of backslashes nothing begins that did not begin with it.
                 at = match c {
-                    '\\' => quoted.run_end(at).unwrap_or(text.len()),
+                    // Without steps, the rest is masked next.
+                    '\\' => quoted.run_end(at).unwrap_or(at),
                     c => at + c.len_utf8(),
                 };
                 continue;

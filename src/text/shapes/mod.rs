@@ -9,25 +9,20 @@ mod pairs;
 mod pem;
 mod prose;
 mod schemes;
+mod source;
 mod spoken;
 mod tokens;
 mod url;
 mod value;
 
-use self::pairs::Pairs;
 pub(crate) use self::pairs::{is_name, is_value};
+use self::{pairs::Pairs, source::Source};
 use super::SCAN_LIMIT;
 use std::ops::Range;
 
 /// The places of the secrets in a text, in their order. A text without any costs no allocation.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
-    let mut scan = Scan {
-        text,
-        bytes: text.as_bytes(),
-        found: Vec::new(),
-        pairs: Pairs::default(),
-        left: 4 * SCAN_LIMIT,
-    };
+    let mut scan = Scan::new(text);
     scan.run();
     scan.in_order()
 }
@@ -83,22 +78,29 @@ fn percent_decoded(text: &str) -> String {
 }
 
 struct Scan<'t> {
-    text: &'t str,
+    text: Source<'t>,
     bytes: &'t [u8],
     found: Vec<Range<usize>>,
     pairs: Pairs,
-    /// How much may still be read for pairs: their values overlap.
-    left: usize,
 }
 
-impl Scan<'_> {
+impl<'t> Scan<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text: Source::new(text),
+            bytes: text.as_bytes(),
+            found: Vec::new(),
+            pairs: Pairs::default(),
+        }
+    }
+
     fn run(&mut self) {
         let mut at = 0;
         while let Some(&byte) = self.bytes.get(at) {
             let secret = match byte {
                 b'A'..=b'Z' | b'a'..=b'z' | b'1' if self.begins_word(at) => self.word(at),
                 b':' | b'=' => self.separator(at),
-                b'-' => pem::block(self.text, at).or_else(|| self.flag(at)),
+                b'-' => pem::block(&self.text, at).or_else(|| self.flag(at)),
                 b'>' => self.element(at),
                 b'{' | b'}' => {
                     self.pairs = Pairs::default();
@@ -112,36 +114,38 @@ impl Scan<'_> {
                 at = at.max(secret.end);
                 self.found.push(secret);
             }
+            if self.text.is_used_up() {
+                self.found.push(at..self.bytes.len());
+                return;
+            }
         }
     }
 
     /// A token of a known issuer, or a credential after the name of its scheme.
     fn word(&self, at: usize) -> Option<Range<usize>> {
         let after_name = match self.bytes[at] | 0x20 {
-            b'b' => schemes::credential(self.text, at),
-            b'a' | b'p' | b's' | b't' => spoken::value(self.text, at),
+            b'b' => schemes::credential(&self.text, at),
+            b'a' | b'p' | b's' | b't' => spoken::value(&self.text, at),
             _ => None,
         };
-        after_name.or_else(|| tokens::known(self.text, at))
+        after_name.or_else(|| tokens::known(&self.text, at))
     }
 
     fn separator(&mut self, at: usize) -> Option<Range<usize>> {
-        if let Some(user) = url::user(self.text, at) {
+        if let Some(user) = url::user(&self.text, at) {
             return Some(user);
         }
-        let name = assigned::Name::before(self.text, at)?;
-        let is_paired = is_name(name.as_str(self.text)) || is_value(name.as_str(self.text));
-        let is_paired = is_paired && self.left > 0;
-        if !is_paired && !name.may_be_secret(self.text) {
+        let name = assigned::Name::before(&self.text, at)?;
+        let is_paired = is_name(name.as_str(&self.text)) || is_value(name.as_str(&self.text));
+        if !is_paired && !name.may_be_secret(&self.text) {
             return None;
         }
-        let assignment = assigned::Assignment::of(self.text, name, at)?;
+        let assignment = assigned::Assignment::of(&self.text, name, at)?;
         if is_paired {
-            self.left = self.left.saturating_sub(assignment.value.range.len() + 8);
-            let pair = self.pairs.see(self.text, &assignment);
-            return pair.or_else(|| assignment.secret(self.text));
+            let pair = self.pairs.see(&self.text, &assignment);
+            return pair.or_else(|| assignment.secret(&self.text));
         }
-        assignment.secret(self.text)
+        assignment.secret(&self.text)
     }
 
     /// `--password value` or `-u user:password`, also as two strings of a list.
@@ -151,12 +155,13 @@ impl Scan<'_> {
         }
         let is_long = self.bytes.get(at + 1) == Some(&b'-');
         let name = at + 1 + usize::from(is_long);
-        spoken::user(self.text, name).or_else(|| is_long.then(|| spoken::flag(self.text, name))?)
+        spoken::user(&self.text, name)
+            .or_else(|| is_long.then(|| spoken::flag(&self.text, name))?)
     }
 
     /// `<password>value</password>`.
     fn element(&self, at: usize) -> Option<Range<usize>> {
-        spoken::element(self.text, at)
+        spoken::element(&self.text, at)
     }
 
     /// Whether no word goes on there; an escape in front of it is no part of it.
@@ -183,5 +188,27 @@ impl Scan<'_> {
             is_new
         });
         self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the rules read of a text, in bytes.
+    fn cost(text: &str) -> usize {
+        let mut scan = Scan::new(text);
+        scan.run();
+        scan.text.cost()
+    }
+
+    #[test]
+    fn a_text_is_read_about_once_where_no_values_overlap() {
+        let line =
+            r#"{"name":"Dune","password":"hunter2","token":"abc"} key=1 code=2 x@y pin: 4711 "#;
+        for times in [1, 10, 100] {
+            let text = line.repeat(times);
+            assert!(cost(&text) <= 2 * text.len(), "{}", cost(&text));
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{
     prose,
+    source::Source,
     value::{self, Form},
 };
 use crate::text::keys::{self, Key};
@@ -23,7 +24,7 @@ const NAMES: &[&str] = &[
 ];
 
 /// A value after a name in a sentence: with quotes around a password, or if it looks random.
-pub(super) fn value(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn value(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = text.as_bytes().get(at..)?;
     let name = NAMES.iter().find(|name| {
         rest.get(..name.len())
@@ -45,7 +46,7 @@ pub(super) fn value(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// The value of a flag of a command, whose name begins there.
-pub(super) fn flag(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn flag(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = &text[at..];
     let length = rest
         .bytes()
@@ -77,7 +78,7 @@ pub(super) fn flag(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// What follows `-u` or `--user`, if there is a password in it and not the number of a group.
-pub(super) fn user(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn user(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let name = ["u ", "user ", "proxy-user "]
         .iter()

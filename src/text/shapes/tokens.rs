@@ -1,5 +1,6 @@
 //! Tokens whose beginning names their issuer.
 
+use super::source::Source;
 use std::ops::Range;
 
 type IsPart = fn(u8) -> bool;
@@ -114,7 +115,7 @@ const EXACT: &[(&str, usize, IsPart)] = &[
 ];
 
 /// The token that begins there.
-pub(super) fn known(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn known(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = &text.as_bytes()[at..];
     // Words of prose go on in small letters to their end.
     let letters = rest
@@ -143,8 +144,8 @@ pub(super) fn known(text: &str, at: usize) -> Option<Range<usize>> {
     };
     let length = issued
         .or_else(exact)
-        .or_else(|| openai(rest))
-        .or_else(|| jwt(rest))?;
+        .or_else(|| openai(text, rest))
+        .or_else(|| jwt(text, rest))?;
     let dots = rest[..length]
         .iter()
         .rev()
@@ -154,17 +155,20 @@ pub(super) fn known(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// `sk-` begins words too: a key has digits, and is long.
-fn openai(rest: &[u8]) -> Option<usize> {
+fn openai(text: &Source<'_>, rest: &[u8]) -> Option<usize> {
     let after = rest.strip_prefix(b"sk-")?;
     let length = run(after, DASHED);
+    text.charge(length);
     let is_key = length >= 20 && after[..length].iter().any(u8::is_ascii_digit);
     is_key.then_some(3 + length)
 }
 
 /// Three parts, of which the first is an object in Base64; the last one may be missing.
-fn jwt(rest: &[u8]) -> Option<usize> {
+fn jwt(text: &Source<'_>, rest: &[u8]) -> Option<usize> {
     let head = run(rest.starts_with(b"eyJ").then_some(rest)?, DASHED);
+    text.charge(head);
     let body = run(rest.get(head..)?.strip_prefix(b".")?, DASHED);
+    text.charge(body);
     if head < 10 || (body < 4 && rest.get(head + 1) != Some(&b'.')) {
         return None;
     }

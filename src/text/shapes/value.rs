@@ -1,5 +1,6 @@
 //! Where the value of a name ends.
 
+use super::source::Source;
 use std::ops::Range;
 
 /// A value as it is written, without its quotes.
@@ -18,7 +19,7 @@ pub(super) enum Form {
 }
 
 /// The value that begins there, after spaces.
-pub(super) fn at(text: &str, at: usize) -> Option<Value> {
+pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
     let bytes = text.as_bytes();
     let spaces = bytes[at..].iter().take(8);
     let spaces = spaces
@@ -33,6 +34,7 @@ pub(super) fn at(text: &str, at: usize) -> Option<Value> {
         quote @ (b'"' | b'\'' | b'`') => {
             let start = start + backslashes + 1;
             let end = quoted_end(bytes, start, *quote, backslashes);
+            text.charge(end - start);
             Some(Value {
                 range: start..end,
                 form: Form::Quoted,
@@ -40,6 +42,7 @@ pub(super) fn at(text: &str, at: usize) -> Option<Value> {
         }
         b'{' | b'[' if backslashes == 0 => {
             let end = group_end(bytes, start);
+            text.charge(end - start);
             Some(Value {
                 range: start..end,
                 form: Form::Group,
@@ -112,20 +115,18 @@ fn group_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-fn bare_end(text: &str, start: usize) -> usize {
+fn bare_end(text: &Source<'_>, start: usize) -> usize {
     let rest = &text[start..];
-    let end = rest.find(|c: char| {
-        c.is_whitespace() || c.is_control() || matches!(c, '&' | ';' | '"' | '\'' | '`' | '<')
+    let end = rest.char_indices().find(|(at, c)| match c {
+        '&' | ';' | '"' | '\'' | '`' | '<' => true,
+        // An escaped end of a line.
+        '\\' => matches!(rest.as_bytes().get(at + 1), Some(b'n' | b'r')),
+        ',' => is_next_of_list(&rest[at + 1..]),
+        c => c.is_whitespace() || c.is_control(),
     });
-    let word = &rest[..end.unwrap_or(rest.len())];
-    // An escaped end of a line.
-    let word = ["\\n", "\\r"]
-        .iter()
-        .filter_map(|end| word.find(end))
-        .min()
-        .map_or(word, |end| &word[..end]);
-    // The next of a list, and what closes a sentence.
-    let word = next_of_list(word).map_or(word, |comma| &word[..comma]);
+    let word = &rest[..end.map_or(rest.len(), |(end, _)| end)];
+    text.charge(word.len());
+    // What closes a sentence.
     let closes: &[char] = if word.starts_with("${") {
         &[',', '.']
     } else {
@@ -134,29 +135,30 @@ fn bare_end(text: &str, start: usize) -> usize {
     start + word.trim_end_matches(closes).len()
 }
 
-/// The comma of `password=a,user=b`.
-fn next_of_list(word: &str) -> Option<usize> {
-    word.match_indices(',').map(|(at, _)| at).find(|at| {
-        let next = &word[at + 1..];
-        let name = next
-            .bytes()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-            .count();
-        name > 0 && matches!(next.as_bytes().get(name), Some(b'=' | b':'))
-    })
+/// Whether another name follows a comma: `password=a,user=b`.
+fn is_next_of_list(next: &str) -> bool {
+    let name = next
+        .bytes()
+        .take(64)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        .count();
+    name > 0 && matches!(next.as_bytes().get(name), Some(b'=' | b':'))
 }
 
 /// The end of the line, or of the string in which it stands.
-pub(super) fn line_end(text: &str, start: usize) -> usize {
-    let rest = &text[start..];
-    let end = rest.find(|c: char| {
-        (c.is_control() && c != '\t') || matches!(c, '"' | '\'' | '`' | '\u{2028}')
+pub(super) fn line_end(text: &Source<'_>, start: usize) -> usize {
+    let length = line_length(&text[start..]);
+    text.charge(length);
+    start + length
+}
+
+/// How long the line is that a text begins with.
+pub(super) fn line_length(text: &str) -> usize {
+    let end = text.char_indices().find(|(at, c)| match c {
+        '"' | '\'' | '`' | '\u{2028}' => true,
+        '\\' => matches!(text.as_bytes().get(at + 1), Some(b'n' | b'r')),
+        c => c.is_control() && *c != '\t',
     });
-    let line = &rest[..end.unwrap_or(rest.len())];
-    let line = ["\\n", "\\r"]
-        .iter()
-        .filter_map(|end| line.find(end))
-        .min()
-        .map_or(line, |end| &line[..end]);
-    start + line.trim_end_matches([' ', '\\']).len()
+    let line = &text[..end.map_or(text.len(), |(end, _)| end)];
+    line.trim_end_matches([' ', '\\']).len()
 }

@@ -158,6 +158,42 @@ async fn no_look_alike_of_the_corpus_is_masked() {
     );
 }
 
+/// Read to its end at each place, each of these texts would take seconds to minutes.
+#[tokio::test(start_paused = true)]
+async fn the_work_for_texts_of_overlapping_values_is_bounded() {
+    let units = [
+        "1=",
+        "9=,",
+        "9=AA",
+        "code=",
+        "key=",
+        "?code=,",
+        "token=the,",
+        "code=\\",
+        "basic+",
+        "eyJ-",
+        "sk-",
+        "token token=",
+        "key=[",
+        "{\"name\":[",
+        "password: ",
+        "password->",
+        "pin,",
+        "a:b1@",
+        "password=<",
+        "token\t",
+        "password%3D",
+        "['password','",
+        "password:\n ",
+        "[(\"pin\",",
+    ];
+    for unit in units {
+        let text = unit.repeat(16 * 1024 / unit.len());
+        let left = left_by(&text, "quote").await;
+        assert!(left.len() > 8, "lines, events and spans: {}", left.len());
+    }
+}
+
 #[tokio::test]
 async fn the_arguments_of_the_corpus_are_logged_as_it_says() {
     let cases: Vec<Arguments> =
