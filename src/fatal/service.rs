@@ -47,7 +47,7 @@ where
 
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        if let Some(cause) = self.latch.cause() {
+        if let Some(cause) = self.latch.refusal() {
             return self.refuse(cause);
         }
         match self.inner.poll_ready(cx) {
@@ -62,7 +62,7 @@ where
             Poll::Pending => {
                 let end = self.end.get_or_insert_with(|| {
                     let latch = Arc::clone(&self.latch);
-                    Box::pin(async move { latch.wait().await })
+                    Box::pin(async move { Failure::from(latch.wait().await) })
                 });
                 let cause = ready!(end.as_mut().poll(cx));
                 self.refuse(cause)
@@ -72,7 +72,7 @@ where
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        match self.latch.cause() {
+        match self.latch.refusal() {
             // Shut between readiness and call, or always ready.
             Some(cause) => ResponseFuture::shut(cause),
             None => ResponseFuture::new(self.inner.call(call), Arc::clone(&self.latch)),

@@ -3,13 +3,14 @@
 //! Whatever this crate writes to a log line, an event or a span passes [`redacted`], which masks
 //! secrets, or [`shown`], which also bounds and escapes it. Secrets are known by three things: the
 //! [name](keys) of the argument that holds them, their [shape](shapes), and that they were masked
-//! in the arguments of the [call](scope) that is being polled. What is left goes through the
-//! user's own hook.
+//! in the arguments of the [call](scope) that is being polled, or, where none is, of any call that
+//! is [running]. What is left goes through the user's own hook.
 
 mod hidden;
 mod keys;
 mod names;
 mod quoted;
+mod running;
 mod scope;
 mod secrets;
 mod shapes;

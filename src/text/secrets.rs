@@ -68,11 +68,19 @@ impl Secrets {
         if !is_name && (self.are_too_many || taken >= STEPS) {
             return Cow::Borrowed(MASK);
         }
+        let most = if is_name { STEPS } else { STEPS - taken };
+        let mut steps = most;
+        let masked = self.mask_within(text, &mut steps);
+        self.steps.fetch_add(most - steps, Relaxed);
+        masked
+    }
+
+    /// The same with so many comparisons, whoever counts them.
+    pub(super) fn mask_within<'a>(&self, text: &'a str, steps: &mut usize) -> Cow<'a, str> {
         let mut out = String::new();
         let mut copied = 0;
         let mut at = 0;
-        let most = if is_name { STEPS } else { STEPS - taken };
-        let mut quoted = Quoted::new(text, most);
+        let mut quoted = Quoted::new(text, *steps);
         while let Some(c) = text[at..].chars().next() {
             let mut values = self.values.iter();
             let found = values.find_map(|value| end_of(&mut quoted, at, value));
@@ -89,7 +97,7 @@ impl Secrets {
             out.push_str(MASK);
             (copied, at) = (end, end);
         }
-        self.steps.fetch_add(most - quoted.steps, Relaxed);
+        *steps = quoted.steps;
         if copied == 0 {
             return Cow::Borrowed(text);
         }
