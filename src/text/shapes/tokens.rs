@@ -1,5 +1,6 @@
 //! Tokens whose beginning names their issuer.
 
+use crate::text::beginnings::Beginnings;
 use std::ops::Range;
 
 type IsPart = fn(u8) -> bool;
@@ -113,9 +114,30 @@ const EXACT: &[(&str, usize, IsPart)] = &[
     ("dapi", 32, HEX),
 ];
 
+static BEGINNINGS: Beginnings = {
+    let mut all = Beginnings::NONE.with(OPENAI).with(JWT);
+    let mut at = 0;
+    while at < ISSUERS.len() {
+        all = all.with(ISSUERS[at].0);
+        at += 1;
+    }
+    at = 0;
+    while at < EXACT.len() {
+        all = all.with(EXACT[at].0);
+        at += 1;
+    }
+    all
+};
+
+const OPENAI: &str = "sk-";
+const JWT: &str = "eyJ";
+
 /// The token that begins there.
 pub(super) fn known(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = &text.as_bytes()[at..];
+    if !BEGINNINGS.may_begin(rest) {
+        return None;
+    }
     // Words of prose go on in small letters to their end.
     let letters = rest
         .iter()
@@ -155,7 +177,7 @@ pub(super) fn known(text: &str, at: usize) -> Option<Range<usize>> {
 
 /// `sk-` begins words too: a key has digits, and is long.
 fn openai(rest: &[u8]) -> Option<usize> {
-    let after = rest.strip_prefix(b"sk-")?;
+    let after = rest.strip_prefix(OPENAI.as_bytes())?;
     let length = run(after, DASHED);
     let is_key = length >= 20 && after[..length].iter().any(u8::is_ascii_digit);
     is_key.then_some(3 + length)
@@ -163,7 +185,7 @@ fn openai(rest: &[u8]) -> Option<usize> {
 
 /// Three parts, of which the first is an object in Base64; the last one may be missing.
 fn jwt(rest: &[u8]) -> Option<usize> {
-    let head = run(rest.starts_with(b"eyJ").then_some(rest)?, DASHED);
+    let head = run(rest.starts_with(JWT.as_bytes()).then_some(rest)?, DASHED);
     let body = run(rest.get(head..)?.strip_prefix(b".")?, DASHED);
     if head < 10 || (body < 4 && rest.get(head + 1) != Some(&b'.')) {
         return None;
