@@ -206,7 +206,7 @@ impl Record<'_> {
         let mut line = Line::with_capacity(512 + long);
         line.0.begin('{');
         let ended = self.ended.to_rfc3339_opts(SecondsFormat::Millis, true);
-        line.text("timestamp", &ended, NAME_LIMIT);
+        line.word("timestamp", &ended);
         line.word("level", self.level.as_str());
         line.word("event", "call");
         line.word("method", self.method.as_str());
@@ -234,7 +234,7 @@ impl Record<'_> {
         if let Some(error) = self.error {
             line.text("error", error, ERROR_LIMIT);
         }
-        line.text("call_id", &self.call_id.to_string(), NAME_LIMIT);
+        line.word("call_id", &self.call_id.to_string());
         line.json("request_id", self.request_id);
         line.maybe("session_id", self.session_id);
         line.maybe("trace_id", self.trace_id);

@@ -1,6 +1,9 @@
 //! Reads the names of secrets.
 
-use super::names::{ABOUT, ABOUT_FIRST, TERMS, WHOLE, WORDS};
+use super::{
+    beginnings::Beginnings,
+    names::{ABOUT, ABOUT_FIRST, TERMS, WHOLE, WORDS},
+};
 use arrayvec::ArrayVec;
 
 /// A longer name is read to here.
@@ -33,30 +36,15 @@ pub(crate) fn read_to_the_end(words: &str) -> Key {
     }
 }
 
-/// Whether a name has one of the pairs of letters without which no name of a secret is written.
+/// The pairs of letters of which the name of a secret has one.
+static PAIRS: Beginnings = Beginnings::NONE.with_all(&[
+    "pa", "pw", "pi", "se", "to", "ke", "au", "cr", "co", "be", "ot", "jw", "si", "ds", "mn", "cv",
+    "ss",
+]);
+
 fn may_be_secret(name: &[u8]) -> bool {
-    name.windows(2).any(|pair| {
-        matches!(
-            &[pair[0] | 0x20, pair[1] | 0x20],
-            b"pa"
-                | b"pw"
-                | b"pi"
-                | b"se"
-                | b"to"
-                | b"ke"
-                | b"au"
-                | b"cr"
-                | b"co"
-                | b"be"
-                | b"ot"
-                | b"jw"
-                | b"si"
-                | b"ds"
-                | b"mn"
-                | b"cv"
-                | b"ss"
-        )
-    })
+    name.windows(2)
+        .any(|pair| PAIRS.has(pair[0] | 0x20, pair[1] | 0x20))
 }
 
 /// The words of a name, in small letters one after the other.

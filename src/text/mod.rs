@@ -6,6 +6,7 @@
 //! in the arguments of the [call](scope) that is being polled, or, where none is, of any call that
 //! is [running]. What is left goes through the user's own hook.
 
+mod beginnings;
 mod hidden;
 mod keys;
 mod names;
@@ -84,11 +85,16 @@ pub(crate) fn is_name_of_secret_number(name: &str) -> bool {
     keys::read(name) == Key::Secret
 }
 
-/// Adds what is secret in a text by its shape.
-pub(crate) fn collect(text: &str, secrets: &mut Secrets) {
+/// Adds what is secret in a text by its shape. Returns whether anything is.
+pub(crate) fn collect(text: &str, secrets: &mut Secrets) -> bool {
     shapes::each(first(text, SCAN_LIMIT), &mut |secret| {
         collect_secret(secret, secrets);
-    });
+    })
+}
+
+/// Whether anything in a text is secret by its shape.
+pub(crate) fn has_secret(text: &str) -> bool {
+    !shapes::find(first(text, SCAN_LIMIT)).is_empty()
 }
 
 /// Adds a secret, and what is secret by its shape within it: the password of a URL.

@@ -27,9 +27,12 @@ pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     scan.in_order()
 }
 
-/// Each secret in a text, and the passwords within them that others may quote alone.
-pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) {
-    for range in find(text) {
+/// Each secret in a text, and the passwords within them that others may quote alone. Returns
+/// whether there was one.
+pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) -> bool {
+    let found = find(text);
+    let is_one = !found.is_empty();
+    for range in found {
         let secret = &text[range.clone()];
         let before = &text[..range.start];
         see(secret);
@@ -47,6 +50,7 @@ pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) {
             see(password);
         }
     }
+    is_one
 }
 
 /// The values of cookies, and of other lists like them, that others may quote alone.
@@ -77,6 +81,16 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+static IS_OF_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        byte += 1;
+    }
+    table
+};
+
 struct Scan<'t> {
     text: Source<'t>,
     bytes: &'t [u8],
@@ -96,9 +110,17 @@ impl<'t> Scan<'t> {
 
     fn run(&mut self) {
         let mut at = 0;
+        // After an escape a word may begin within letters: `%20token`.
+        let mut may_be_escaped = false;
         while let Some(&byte) = self.bytes.get(at) {
             let secret = match byte {
-                b'A'..=b'Z' | b'a'..=b'z' | b'1' if self.begins_word(at) => self.word(at),
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' => {
+                    let secret = self.word(at);
+                    if secret.is_none() && !may_be_escaped {
+                        at += self.rest_of_word(at + 1);
+                    }
+                    secret
+                }
                 b':' | b'=' => self.separator(at),
                 b'-' => pem::block(&self.text, at).or_else(|| self.flag(at)),
                 b'>' => self.element(at),
@@ -106,10 +128,16 @@ impl<'t> Scan<'t> {
                     self.pairs = Pairs::default();
                     None
                 }
+                b'%' | b'\\' => {
+                    may_be_escaped = true;
+                    None
+                }
                 _ => None,
             };
             at += 1;
             if let Some(secret) = secret {
+                // It may end with an escape.
+                may_be_escaped = true;
                 // The value of a pair may stand before its name.
                 at = at.max(secret.end);
                 self.found.push(secret);
@@ -123,7 +151,11 @@ impl<'t> Scan<'t> {
 
     /// A token of a known issuer, or a credential after the name of its scheme.
     fn word(&self, at: usize) -> Option<Range<usize>> {
-        let after_name = match self.bytes[at] | 0x20 {
+        let first = self.bytes[at];
+        if !(first.is_ascii_alphabetic() || first == b'1') || !self.begins_word(at) {
+            return None;
+        }
+        let after_name = match first | 0x20 {
             b'b' => schemes::credential(&self.text, at),
             b'a' | b'p' | b's' | b't' => spoken::value(&self.text, at),
             _ => None,
@@ -162,6 +194,13 @@ impl<'t> Scan<'t> {
     /// `<password>value</password>`.
     fn element(&self, at: usize) -> Option<Range<usize>> {
         spoken::element(&self.text, at)
+    }
+
+    /// How many characters of a word follow.
+    fn rest_of_word(&self, at: usize) -> usize {
+        let rest = self.bytes[at..].iter();
+        rest.take_while(|byte| IS_OF_WORD[usize::from(**byte)])
+            .count()
     }
 
     /// Whether no word goes on there; an escape in front of it is no part of it.

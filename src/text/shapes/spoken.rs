@@ -6,7 +6,10 @@ use super::{
     source::Source,
     value::{self, Form},
 };
-use crate::text::keys::{self, Key};
+use crate::text::{
+    beginnings::Beginnings,
+    keys::{self, Key},
+};
 use std::ops::Range;
 
 const NAMES: &[&str] = &[
@@ -23,9 +26,14 @@ const NAMES: &[&str] = &[
     "access token",
 ];
 
+static BEGINNINGS: Beginnings = Beginnings::NONE.with_all(NAMES);
+
 /// A value after a name in a sentence: with quotes around a password, or if it looks random.
 pub(super) fn value(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = text.as_bytes().get(at..)?;
+    if !BEGINNINGS.may_begin_in_any_case(rest) {
+        return None;
+    }
     let name = NAMES.iter().find(|name| {
         rest.get(..name.len())
             .is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
