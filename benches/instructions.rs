@@ -8,7 +8,10 @@
 //! makes that many calls within [`counted`], which is where the counting starts and ends. Making the requests is not
 //! counted, nor is dropping the answers.
 
-#![allow(clippy::print_stdout, reason = "the script reads the names of the cases")]
+#![allow(
+    clippy::print_stdout,
+    reason = "the script reads the names of the cases"
+)]
 
 #[path = "overhead/call.rs"]
 mod call;
@@ -45,7 +48,9 @@ const CASES: &[(&str, Run)] = &[
         let connector = service_fn(|(): ()| ready(Ok::<_, io::Error>(Tool)));
         run(ReconnectLayer::new(()).layer(connector), calls);
     }),
-    ("preset", |calls| run(preset(CallLogLayer::off()).layer(Tool), calls)),
+    ("preset", |calls| {
+        run(preset(CallLogLayer::off()).layer(Tool), calls)
+    }),
     ("preset, policies", |calls| {
         run(with_policies(CallLogLayer::off()).layer(Tool), calls);
     }),
@@ -136,12 +141,27 @@ fn preset(log: CallLogLayer) -> ResilienceLayer {
 
 /// The tool that is called has a policy, among others.
 fn with_policies(log: CallLogLayer) -> ResilienceLayer {
-    let names = ["add", "export", "import", "list", "pay", "search_catalog", "send"];
-    let policy = || Policy::new().max_attempts(4).ceiling(Duration::from_secs(7200));
-    let policies = names
-        .into_iter()
-        .fold(Policies::new(), |policies, name| policies.tool(name, policy()));
-    let layer = ResilienceLayer::builder().log(log).policies(policies).build();
+    let names = [
+        "add",
+        "export",
+        "import",
+        "list",
+        "pay",
+        "search_catalog",
+        "send",
+    ];
+    let policy = || {
+        Policy::new()
+            .max_attempts(4)
+            .ceiling(Duration::from_secs(7200))
+    };
+    let policies = names.into_iter().fold(Policies::new(), |policies, name| {
+        policies.tool(name, policy())
+    });
+    let layer = ResilienceLayer::builder()
+        .log(log)
+        .policies(policies)
+        .build();
     layer.expect("valid settings")
 }
 
@@ -160,8 +180,7 @@ fn flagged(mut answer: Answer) -> Answer {
 }
 
 /// Refuses every other call.
-fn refusing_once()
--> impl Service<Call, Response = Answer, Error = Failure, Future: Send> + Clone {
+fn refusing_once() -> impl Service<Call, Response = Answer, Error = Failure, Future: Send> + Clone {
     let mut refuses = false;
     service_fn(move |call: Call| {
         refuses = !refuses;

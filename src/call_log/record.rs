@@ -43,7 +43,8 @@ impl Outcome {
 }
 
 /// A finished call, as a [`Sink`](super::Sink) gets it.
-#[derive(Debug)]
+///
+/// Its `Debug` is the line: the failure itself may hold secrets.
 pub struct Record<'a> {
     pub(super) ended: DateTime<Utc>,
     pub(super) level: Level,
@@ -261,5 +262,11 @@ impl Record<'_> {
             line.0.end('}');
         }
         line.0.end(']');
+    }
+}
+
+impl fmt::Debug for Record<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Record({})", self.to_json())
     }
 }

@@ -115,6 +115,15 @@ impl Walk {
 
     fn object(&mut self, object: &Map<String, Value>, is_secret: bool, depth: usize) {
         for (key, value) in object {
+            if is_secret {
+                if text::is_description(key) && !value.is_object() && !value.is_array() {
+                    // `{"auth": {"type": "tool"}}`: an ordinary word.
+                    continue;
+                }
+                if !text::is_field(key) {
+                    self.found.secrets.add(key);
+                }
+            }
             let is_secret = is_secret || self::is_secret(object, key, value);
             self.found.is_nothing &= !is_secret;
             if self.found.is_nothing {

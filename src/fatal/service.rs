@@ -1,5 +1,5 @@
 use super::{ResponseFuture, latch::Latch};
-use crate::failure::{BoxError, Failure};
+use crate::failure::{BoxError, Failure, Fatal};
 use std::{
     fmt,
     pin::Pin,
@@ -17,7 +17,7 @@ pub struct FatalStop<S> {
     // Whether a call is answered, and not refused by readiness, when it is shut.
     answers: bool,
     // While the inner service is not ready: who waits for it is woken by the end as well.
-    end: Option<Pin<Box<dyn Future<Output = Failure> + Send + Sync>>>,
+    end: Option<Pin<Box<dyn Future<Output = Fatal> + Send + Sync>>>,
 }
 
 impl<S> FatalStop<S> {
@@ -62,10 +62,13 @@ where
             Poll::Pending => {
                 let end = self.end.get_or_insert_with(|| {
                     let latch = Arc::clone(&self.latch);
-                    Box::pin(async move { Failure::from(latch.wait().await) })
+                    Box::pin(async move { latch.wait().await })
                 });
-                let cause = ready!(end.as_mut().poll(cx));
-                self.refuse(cause)
+                ready!(end.as_mut().poll(cx));
+                match self.latch.refusal() {
+                    Some(refusal) => self.refuse(refusal),
+                    None => Poll::Pending,
+                }
             }
         }
     }

@@ -85,6 +85,25 @@ pub(crate) fn is_name_of_secret_number(name: &str) -> bool {
     keys::read(name) == Key::Secret
 }
 
+/// Whether a member of a secret object only describes it: its type, its method.
+pub(crate) fn is_description(name: &str) -> bool {
+    names::ABOUT
+        .iter()
+        .any(|word| name.eq_ignore_ascii_case(word))
+}
+
+/// Whether the key of a secret object is that of a field, and no secret itself.
+pub(crate) fn is_field(name: &str) -> bool {
+    name.len() < 4
+        || is_description(name)
+        || is_secret_name(name)
+        || is_name(name)
+        || is_value(name)
+        || names::FIELDS
+            .iter()
+            .any(|word| name.eq_ignore_ascii_case(word))
+}
+
 /// Adds what is secret in a text by its shape. Returns whether anything is.
 pub(crate) fn collect(text: &str, secrets: &mut Secrets) -> bool {
     shapes::each(first(text, SCAN_LIMIT), &mut |secret| {

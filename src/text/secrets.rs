@@ -14,6 +14,9 @@ const MOST: usize = 1024;
 /// Shorter values are masked only where they stand as a word of their own.
 const SHORT: usize = 4;
 
+/// The same for a word of small letters this short: it is part of others.
+const WORD: usize = 6;
+
 /// In a value this long, the case of letters does not matter.
 const LONG: usize = 8;
 
@@ -121,7 +124,8 @@ fn compared<'t>(
     value: &str,
     read: Reading<'t>,
 ) -> Option<usize> {
-    let is_short = value.len() < SHORT;
+    let is_word = |value: &str| value.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_short = value.len() < SHORT || (value.len() < WORD && is_word(value));
     let mut at = from;
     let mut before = '\0';
     for (seen, c) in value.chars().enumerate() {

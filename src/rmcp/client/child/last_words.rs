@@ -56,3 +56,32 @@ impl LastWords {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_key_over_several_lines_is_one_mask_whichever_lines_are_kept() {
+        let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+        let key = format!("{}AbC=\n", format!("{line}\n").repeat(26));
+        for (before, after) in [
+            ("", "-----END PRIVATE KEY-----\nthe end\n"),
+            ("", "thread panicked at x\nthe end\n"),
+            ("key: ", "-----END PRIVATE KEY----- was refused\nthe end\n"),
+        ] {
+            let text = format!("one\n{before}-----BEGIN PRIVATE KEY-----\n{key}{after}");
+            let words = LastWords::default();
+            words.read(text.as_bytes()).await;
+            let lines = words.lines();
+            assert_eq!(lines.first().map(String::as_str), Some("one"));
+            assert_eq!(lines.last().map(String::as_str), Some("the end"));
+            assert_eq!(lines.len(), 4, "{lines:?}");
+            assert!(
+                lines
+                    .iter()
+                    .all(|line| !line.contains("MII") && !line.contains("AbC"))
+            );
+        }
+    }
+}
