@@ -2,7 +2,7 @@
 
 use super::{
     beginnings::Beginnings,
-    names::{ABOUT, ABOUT_FIRST, TERMS, WHOLE, WORDS},
+    names::{ABOUT, ABOUT_FIRST, MEASURES, TERMS, WHOLE, WORDS},
 };
 use arrayvec::ArrayVec;
 
@@ -126,8 +126,11 @@ impl Words {
     fn is_about(&self, at: usize) -> bool {
         let is_one =
             |at: usize, of: &[&str]| of.iter().any(|word| word.as_bytes() == self.word(at));
-        (at + 1..self.ends.len()).any(|after| is_one(after, ABOUT))
-            || (0..at).any(|before| is_one(before, ABOUT_FIRST))
+        let last = self.ends.len() - 1;
+        (last > at && is_one(last, ABOUT))
+            || (last > at && is_one(at + 1, MEASURES))
+            || (at > 0 && is_one(0, ABOUT_FIRST))
+            || (at > 1 && self.word(at - 1) != b"number" && is_one(at - 1, ABOUT_FIRST))
     }
 
     fn word(&self, at: usize) -> &[u8] {

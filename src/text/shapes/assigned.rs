@@ -60,6 +60,10 @@ impl Name {
             || is_of_bot(name)
     }
 
+    pub(super) fn is_of_secret(&self, text: &str) -> bool {
+        self.kind(text) != Key::Harmless
+    }
+
     fn is_in_query(&self, text: &str) -> bool {
         text[..self.range.start].ends_with(['?', '&', '#'])
     }
@@ -88,8 +92,13 @@ impl Assignment {
     pub(super) fn of(text: &Source<'_>, name: Name, at: usize) -> Option<Self> {
         let bytes = text.as_bytes();
         // `==`, `=>` and `:=` are one sign.
-        let after = at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'=' | b'>')));
-        let is_tight = bytes[at] == b'=' || !matches!(bytes.get(after), Some(b' ' | b'\t'));
+        let after = match bytes[at] {
+            // `%3D` and a full-width sign.
+            b'%' | 0xef => at + 3,
+            _ => at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'=' | b'>'))),
+        };
+        let is_tight =
+            !matches!(bytes[at], b':' | b'-') || !text[after..].starts_with([' ', '\t', '\u{a0}']);
         let value = value::at(text, after)?;
         Some(Self {
             name,

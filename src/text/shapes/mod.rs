@@ -96,6 +96,7 @@ struct Scan<'t> {
     bytes: &'t [u8],
     found: Vec<Range<usize>>,
     pairs: Pairs,
+    has_underscore: bool,
 }
 
 impl<'t> Scan<'t> {
@@ -105,6 +106,7 @@ impl<'t> Scan<'t> {
             bytes: text.as_bytes(),
             found: Vec::new(),
             pairs: Pairs::default(),
+            has_underscore: text.contains('_'),
         }
     }
 
@@ -122,15 +124,29 @@ impl<'t> Scan<'t> {
                     secret
                 }
                 b':' | b'=' => self.separator(at),
+                b'-' if self.bytes.get(at + 1) == Some(&b'>') => self.separator(at),
                 b'-' => pem::block(&self.text, at).or_else(|| self.flag(at)),
+                b' ' | b'\t' if self.has_underscore => spoken::after_identifier(&self.text, at),
+                b'[' | b'(' => {
+                    spoken::second(&self.text, at).or_else(|| spoken::shown(&self.text, at))
+                }
+                b'@' => url::password(&self.text, at),
+                0xef if self.is_wide_sign(at) => self.separator(at),
                 b'>' => self.element(at),
                 b'{' | b'}' => {
                     self.pairs = Pairs::default();
+                    if byte == b'{' && spoken::is_of_secret_type(&self.text, at) {
+                        self.pairs = Pairs::of_secret();
+                    }
                     None
                 }
                 b'%' | b'\\' => {
                     may_be_escaped = true;
-                    None
+                    if self.is_escaped_sign(at) {
+                        self.separator(at)
+                    } else {
+                        None
+                    }
                 }
                 _ => None,
             };
@@ -157,7 +173,7 @@ impl<'t> Scan<'t> {
         }
         let after_name = match first | 0x20 {
             b'b' => schemes::credential(&self.text, at),
-            b'a' | b'p' | b's' | b't' => spoken::value(&self.text, at),
+            b'a' | b'o' | b'p' | b's' | b't' | b'v' => spoken::value(&self.text, at),
             _ => None,
         };
         after_name.or_else(|| tokens::known(&self.text, at))
@@ -172,12 +188,30 @@ impl<'t> Scan<'t> {
         if !is_paired && !name.may_be_secret(&self.text) {
             return None;
         }
+        if self.bytes[at] == b':'
+            && name.is_of_secret(&self.text)
+            && let Some(block) = value::block(&self.text, at + 1)
+        {
+            return Some(block);
+        }
         let assignment = assigned::Assignment::of(&self.text, name, at)?;
         if is_paired {
             let pair = self.pairs.see(&self.text, &assignment);
             return pair.or_else(|| assignment.secret(&self.text));
         }
         assignment.secret(&self.text)
+    }
+
+    /// `＝` or `：`.
+    fn is_wide_sign(&self, at: usize) -> bool {
+        let rest = &self.bytes[at..];
+        rest.starts_with("＝".as_bytes()) || rest.starts_with("：".as_bytes())
+    }
+
+    /// `%3D` or `%3A`.
+    fn is_escaped_sign(&self, at: usize) -> bool {
+        let sign = self.bytes.get(at..at + 3);
+        sign.is_some_and(|sign| sign.starts_with(b"%3") && matches!(sign[2] | 0x20, b'd' | b'a'))
     }
 
     /// `--password value` or `-u user:password`, also as two strings of a list.

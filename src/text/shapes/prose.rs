@@ -192,6 +192,33 @@ pub(super) fn is_random(word: &str) -> bool {
     is_made && !is_known(word)
 }
 
+/// Whether a word in a sentence is a value: letters with digits, a sign within letters, or, for what
+/// is short by its nature, a number. Words of small letters alone are prose.
+pub(super) fn is_told(word: &str, may_be_number: bool) -> bool {
+    if is_word(word) || is_version(word) || word.contains(['(', '=', ':', '/']) {
+        return false;
+    }
+    let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number {
+        return may_be_number && (4..=10).contains(&word.len());
+    }
+    let is_signed = word.len() >= 6
+        && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && word
+            .trim_end_matches(['!', '?'])
+            .contains(['!', '@', '#', '$', '%', '^', '&', '*', '~']);
+    is_random(word) || is_signed
+}
+
+/// `v2.0.1`, `1.2.3`.
+fn is_version(word: &str) -> bool {
+    let numbers = word.strip_prefix('v').unwrap_or(word);
+    numbers.contains('.')
+        && numbers
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
 /// Names of algorithms and of encodings.
 fn is_known(word: &str) -> bool {
     let known = [

@@ -181,7 +181,11 @@ fn openai(text: &Source<'_>, rest: &[u8]) -> Option<usize> {
     let after = rest.strip_prefix(OPENAI.as_bytes())?;
     let length = run(after, DASHED);
     text.charge(length);
-    let is_key = length >= 20 && after[..length].iter().any(u8::is_ascii_digit);
+    let key = &after[..length];
+    let has = |is_one: fn(&u8) -> bool| key.iter().any(is_one);
+    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    let is_key = length >= 20
+        && (has(u8::is_ascii_digit) || (!key.contains(&b'-') && (is_mixed || length >= 32)));
     is_key.then_some(3 + length)
 }
 

@@ -1,6 +1,7 @@
 //! Where the value of a name ends.
 
 use super::source::Source;
+use crate::text::first;
 use std::ops::Range;
 
 /// A value as it is written, without its quotes.
@@ -21,16 +22,24 @@ pub(super) enum Form {
 /// The value that begins there, after spaces.
 pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
     let bytes = text.as_bytes();
-    let spaces = bytes[at..].iter().take(8);
-    let spaces = spaces
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count();
+    let near = first(&text[at..], 16);
+    let spaces = near.len() - near.trim_start_matches([' ', '\t', '\u{a0}']).len();
     let start = skip_wrapper(bytes, at + spaces);
     let backslashes = bytes[start..]
         .iter()
         .take_while(|byte| **byte == b'\\')
         .count();
     match bytes.get(start + backslashes)? {
+        quote @ (b'"' | b'\'') if bytes[start..].starts_with(&[*quote; 3]) => {
+            let start = start + 3;
+            let end = text[start..].find(&text[start - 3..start]);
+            let end = end.map_or(text.len(), |length| start + length);
+            text.charge(end - start);
+            Some(Value {
+                range: start..end,
+                form: Form::Quoted,
+            })
+        }
         quote @ (b'"' | b'\'' | b'`') => {
             let start = start + backslashes + 1;
             let end = quoted_end(bytes, start, *quote, backslashes);
@@ -43,10 +52,21 @@ pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
         b'{' | b'[' if backslashes == 0 => {
             let end = group_end(bytes, start);
             text.charge(end - start);
+            let goes_on = bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
             Some(Value {
-                range: start..end,
-                form: Form::Group,
+                range: start..if goes_on { bare_end(text, end) } else { end },
+                form: if goes_on { Form::Bare } else { Form::Group },
             })
+        }
+        b'<' => {
+            let inner = first(&text[start + 1..], 128).split('>').next()?;
+            let is_one = super::prose::is_random(inner);
+            let end = start + 1 + if is_one { inner.len() } else { 0 };
+            Some(Value {
+                range: start + usize::from(is_one)..end,
+                form: Form::Bare,
+            })
+            .filter(|_| is_one)
         }
         _ => {
             let end = bare_end(text, start);
@@ -161,4 +181,40 @@ pub(super) fn line_length(text: &str) -> usize {
     });
     let line = &text[..end.map_or(text.len(), |(end, _)| end)];
     line.trim_end_matches([' ', '\\']).len()
+}
+
+/// The lines of a value that is set below its name, as in YAML: `|` and lines that are indented, or
+/// one word on the next line.
+pub(super) fn block(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
+    let rest = text[at..].trim_start_matches(' ');
+    let marked = rest.trim_start_matches(['|', '>', '-', '+']);
+    let is_marked = marked.len() < rest.len() && rest.starts_with(['|', '>']);
+    let lines = if is_marked { marked } else { rest };
+    let lines = lines
+        .strip_prefix('\n')
+        .or_else(|| lines.strip_prefix("\r\n"))
+        .or_else(|| lines.strip_prefix("\\n"))?;
+    let start = text.len() - lines.len();
+    let indented = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let depth = indented(lines);
+    if depth == 0 {
+        return None;
+    }
+    let mut end = start;
+    for line in lines.split_inclusive('\n') {
+        if indented(line) < depth && !line.trim().is_empty() {
+            break;
+        }
+        end += line.len();
+        if !is_marked {
+            break;
+        }
+    }
+    text.charge(end - start);
+    let block = text[start..end].trim_end();
+    let word = block.trim_start().trim_start_matches("- ");
+    let is_one =
+        is_marked || !(word.contains(' ') || word.ends_with(':') || super::prose::is_word(word));
+    let begin = start + block.len() - word.len();
+    is_one.then_some(begin..start + block.len())
 }
