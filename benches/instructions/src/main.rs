@@ -1,18 +1,16 @@
-//! The calls whose instructions and allocations `benches/count_instructions` counts.
+//! The calls whose instructions `benches/instructions/run` counts.
 //!
-//! ```text
-//! benches/count_instructions
-//! ```
-//!
-//! Run without arguments, it lists the cases and makes two calls of each. With the name of a case and a number, it
-//! makes that many calls within [`counted`], which is where the counting starts and ends. Making the requests is not
-//! counted, nor is dropping the answers.
+//! Without arguments, this lists the cases. With the name of a case and a number, it makes that many calls within
+//! [`counted`], which is where the counting starts and ends. Making the requests is not counted, nor is dropping the
+//! answers.
 
-#![allow(clippy::print_stdout, reason = "the script reads the names of the cases")]
+#![allow(
+    clippy::print_stdout,
+    reason = "the script reads the names of the cases"
+)]
 
-#[path = "overhead/call.rs"]
 mod call;
-#[path = "overhead/tower_retry.rs"]
+#[path = "../../overhead/tower_retry.rs"]
 mod tower_retry;
 
 use call::{Answer, Call, Tool};
@@ -45,7 +43,9 @@ const CASES: &[(&str, Run)] = &[
         let connector = service_fn(|(): ()| ready(Ok::<_, io::Error>(Tool)));
         run(ReconnectLayer::new(()).layer(connector), calls);
     }),
-    ("preset", |calls| run(preset(CallLogLayer::off()).layer(Tool), calls)),
+    ("preset", |calls| {
+        run(preset(CallLogLayer::off()).layer(Tool), calls)
+    }),
     ("preset, policies", |calls| {
         run(with_policies(CallLogLayer::off()).layer(Tool), calls);
     }),
@@ -82,8 +82,7 @@ fn main() {
         run(calls.parse().expect("a number of calls"));
         return;
     }
-    for (name, run) in CASES {
-        run(2);
+    for (name, _) in CASES {
         println!("{name}");
     }
 }
@@ -136,12 +135,27 @@ fn preset(log: CallLogLayer) -> ResilienceLayer {
 
 /// The tool that is called has a policy, among others.
 fn with_policies(log: CallLogLayer) -> ResilienceLayer {
-    let names = ["add", "export", "import", "list", "pay", "search_catalog", "send"];
-    let policy = || Policy::new().max_attempts(4).ceiling(Duration::from_secs(7200));
-    let policies = names
-        .into_iter()
-        .fold(Policies::new(), |policies, name| policies.tool(name, policy()));
-    let layer = ResilienceLayer::builder().log(log).policies(policies).build();
+    let names = [
+        "add",
+        "export",
+        "import",
+        "list",
+        "pay",
+        "search_catalog",
+        "send",
+    ];
+    let policy = || {
+        Policy::new()
+            .max_attempts(4)
+            .ceiling(Duration::from_secs(7200))
+    };
+    let policies = names.into_iter().fold(Policies::new(), |policies, name| {
+        policies.tool(name, policy())
+    });
+    let layer = ResilienceLayer::builder()
+        .log(log)
+        .policies(policies)
+        .build();
     layer.expect("valid settings")
 }
 
@@ -160,15 +174,14 @@ fn flagged(mut answer: Answer) -> Answer {
 }
 
 /// Refuses every other call.
-fn refusing_once()
--> impl Service<Call, Response = Answer, Error = Failure, Future: Send> + Clone {
+fn refusing_once() -> impl Service<Call, Response = Answer, Error = Failure, Future: Send> + Clone {
     let mut refuses = false;
     service_fn(move |call: Call| {
         refuses = !refuses;
         let answer = (!refuses).then(|| Tool.call(call));
         async move {
             match answer {
-                Some(answer) => answer.await.map_err(Failure::crash),
+                Some(answer) => answer.await.map_err(|never| match never {}),
                 None => Err(Failure::unavailable(None).with_delivery(Delivery::NotSent)),
             }
         }
