@@ -7,7 +7,7 @@ use std::{
 };
 use tower::Service;
 
-/// A request as an SDK holds it: a name, five arguments, `_meta`.
+/// A request as an SDK holds it: a name, three arguments, `_meta`.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
     name: String,
@@ -27,8 +27,6 @@ impl Call {
                 "query": "desert planets with giant worms",
                 "limit": 20,
                 "language": "en",
-                "max_price": 12.5,
-                "in_stock": true,
             })),
             meta: object(json!({"progressToken": 17})),
         }
@@ -84,8 +82,6 @@ struct Search {
     query: String,
     limit: u32,
     language: String,
-    max_price: f64,
-    in_stock: bool,
 }
 
 impl Service<Call> for Tool {
@@ -104,14 +100,9 @@ impl Service<Call> for Tool {
                 query,
                 limit,
                 language,
-                max_price,
-                in_stock,
             } = search;
-            let stock = if in_stock { "in stock" } else { "in all" };
-            let text =
-                format!("the first {limit} of {query} in {language} up to {max_price}, {stock}");
             Ok(Answer {
-                texts: vec![text],
+                texts: vec![format!("the first {limit} of {query} in {language}")],
                 is_error: false,
             })
         })

@@ -57,7 +57,7 @@ where
 impl<S, Req> Future for ResponseFuture<S, Req>
 where
     S: Service<Req>,
-    S::Error: Into<BoxError>,
+    S::Error: Into<BoxError> + 'static,
 {
     type Output = Result<S::Response, Failure>;
 
@@ -66,7 +66,7 @@ where
         let mut state = self.project().state;
         loop {
             match state.as_mut().project() {
-                StateProj::Calling(answer) => return answer.poll(cx).map_err(Failure::from_any),
+                StateProj::Calling(answer) => return answer.poll(cx).map_err(Failure::from_owned),
                 StateProj::Waiting(waiting) => {
                     let answer = ready!(waiting.poll(cx))?;
                     state.set(State::Calling(answer));

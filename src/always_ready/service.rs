@@ -39,7 +39,7 @@ impl<S> AlwaysReady<S> {
 impl<S, Req> Service<Req> for AlwaysReady<S>
 where
     S: Service<Req> + Clone,
-    S::Error: Into<BoxError>,
+    S::Error: Into<BoxError> + 'static,
 {
     type Response = S::Response;
     type Error = Failure;
