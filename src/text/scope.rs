@@ -6,7 +6,7 @@ use super::{
 };
 use std::{
     borrow::Cow,
-    cell::RefCell,
+    cell::{Cell, RefCell},
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -17,6 +17,8 @@ pub(crate) type Hook = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<Redaction>>> = const { RefCell::new(None) };
+    /// Whether a call is being polled, also one that has nothing to mask.
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The values that one call masks, and its user's hook.
@@ -97,11 +99,20 @@ pub(super) fn hooked<'a>(hook: &Hook, text: &'a str) -> Cow<'a, str> {
 /// Runs something with these values and this hook; without one, with those that are in force.
 #[inline]
 pub(crate) fn within<T>(redaction: Option<&Arc<Redaction>>, run: impl FnOnce() -> T) -> T {
+    let _outside_again = Leaves(IS_INSIDE.replace(true));
     let Some(redaction) = redaction else {
         return run();
     };
     let _restored_at_end = Restores(CURRENT.replace(Some(Arc::clone(redaction))));
     run()
+}
+
+struct Leaves(bool);
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        IS_INSIDE.set(self.0);
+    }
 }
 
 struct Restores(Option<Arc<Redaction>>);
@@ -119,7 +130,11 @@ pub(super) fn redacted(text: Cow<'_, str>) -> Cow<'_, str> {
         .ok()
         .flatten()
     else {
-        return running::redacted(text);
+        return if IS_INSIDE.get() {
+            text
+        } else {
+            running::redacted(text)
+        };
     };
     match text {
         Cow::Borrowed(text) => current.text(text),
