@@ -2,9 +2,6 @@ use crate::failure::{Class, Failure, Fatal};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 
-/// What later callers read.
-const SHUT: &str = "stopped for good after an earlier failure; the log says why";
-
 /// Open until the first fatal failure, then shut for good.
 #[derive(Debug, Default)]
 pub(super) struct Latch {
@@ -17,7 +14,7 @@ impl Latch {
     /// What one more caller gets once it is shut: that it is, in general words. The cause may quote
     /// what another caller sent, so it is the source alone, for the log.
     pub(super) fn refusal(&self) -> Option<Failure> {
-        let mut refusal = Failure::fatal(SHUT).because(self.cause.get()?.again());
+        let mut refusal = Failure::from(self.cause.get()?);
         refusal.confine();
         Some(refusal)
     }
