@@ -92,17 +92,15 @@ async fn a_fatal_failure_ends_the_stack_and_wakes_who_waits_for_it() {
         .await
         .unwrap_err();
 
-    assert_eq!(failure.to_string(), "the tool server is out of service");
+    assert_eq!(failure.to_string(), "the shelf is gone");
     assert_eq!(failure.rpc_error().unwrap().code, -32603);
     let ended = tokio::time::timeout(Duration::from_secs(1), ended).await;
-    assert_eq!(ended.unwrap().unwrap(), "the tool server is out of service");
+    assert_eq!(ended.unwrap().unwrap(), "the shelf is gone");
     // A later one is a call too, and has its line.
     let later = stack.ready().await.unwrap();
     let later = tower::Service::call(later, Call::tool("get_author")).await;
-    assert_eq!(
-        later.unwrap_err().to_string(),
-        "the tool server is out of service"
-    );
+    let later = later.unwrap_err().to_string();
+    assert_eq!(later, "the tool server is out of service");
     let all = lines.all();
     assert_eq!(all.len(), 2, "{all:#?}");
     for line in all {
