@@ -16,7 +16,7 @@ use mcp_resilience::{
     call_log::CallLogLayer,
     classify::ClassifyLayer,
     retry::RetryLayer,
-    rmcp::{Answer, Resilient},
+    rmcp::{Resilient, ServerAnswer},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .permitted_calls_in_half_open(1)
         .on_state_transition(|from, to| println!("    the circuit      {from:?} -> {to:?}"))
         // The error of a tool speaks of the call; only that of a server counts.
-        .failure_classifier(|outcome: &Result<Answer, Failure>| {
+        .failure_classifier(|outcome: &Result<ServerAnswer, Failure>| {
             let failure = outcome.as_ref().err();
             failure.is_some_and(Failure::speaks_against_server)
         })

@@ -64,7 +64,7 @@ where
 impl<S, Req> Future for ResponseFuture<S, Req>
 where
     S: Service<Req>,
-    S::Error: Into<BoxError>,
+    S::Error: Into<BoxError> + 'static,
 {
     type Output = Result<S::Response, Failure>;
 
@@ -90,7 +90,7 @@ where
 {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Future, Failure>> {
         if let Poll::Ready(readied) = self.service.poll_ready(cx) {
-            readied.map_err(passed_on)?;
+            readied.map_err(|error| Failure::from_any(error).spent())?;
             let begin_by = self.begin_by.as_ref();
             // A timer may be late by as much as the machine slept.
             if let Some(missed) = begin_by.filter(|begin_by| begin_by.is_over()) {
@@ -126,8 +126,8 @@ where
 
 /// A tool may have this layer around a client of its own: what it says of the client's call is not said
 /// of the tool's.
-fn passed_on(error: impl Into<BoxError>) -> Failure {
-    Failure::from_any(error).spent()
+fn passed_on(error: impl Into<BoxError> + 'static) -> Failure {
+    Failure::from_owned(error).spent()
 }
 
 impl<S, Req> fmt::Debug for ResponseFuture<S, Req>

@@ -47,7 +47,7 @@ impl AlwaysReady<()> {
 impl<S, Req> Service<Req> for AlwaysReady<S>
 where
     S: Service<Req> + Clone,
-    S::Error: Into<BoxError>,
+    S::Error: Into<BoxError> + 'static,
 {
     type Response = S::Response;
     type Error = Failure;

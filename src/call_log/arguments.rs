@@ -1,9 +1,13 @@
-use super::{json::Writer, secret_members};
+use super::{
+    json::Writer,
+    secret_members::{self, Found},
+};
 use crate::{
     call::Arguments,
-    text::{self, MASK, Secrets},
+    text::{self, MASK},
 };
 use serde_json::{Map, Number, Value};
+use std::borrow::Cow;
 
 /// How the arguments of a call are logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,20 +29,26 @@ pub enum ArgumentLogging {
 const MAX_DEPTH: usize = 120;
 
 impl ArgumentLogging {
-    /// The values that are to be masked wherever else they are quoted.
-    pub(super) fn secrets(self, arguments: Arguments<'_>) -> Secrets {
+    /// Looks for the values that are to be masked wherever else they are quoted.
+    pub(super) fn look(self, arguments: Arguments<'_>) -> Found {
         match self {
             // They stand on the line anyway.
-            Self::Raw => Secrets::default(),
+            Self::Raw => Found::default(),
             Self::Masked | Self::Shape | Self::Off => secret_members::collect(arguments),
         }
     }
 
-    /// The arguments as JSON of about `limit` bytes at most.
-    pub(super) fn render(self, arguments: Arguments<'_>, limit: usize) -> Option<String> {
+    /// The arguments as JSON of about `limit` bytes at most, after a look at them.
+    pub(super) fn render(
+        self,
+        arguments: Arguments<'_>,
+        found: &Found,
+        limit: usize,
+    ) -> Option<String> {
         let mut render = Render {
             out: Writer::with_capacity(limit, 256),
             logging: self,
+            reads: self != Self::Raw && !found.is_nothing,
         };
         match (self, arguments) {
             (Self::Off, _) => return None,
@@ -52,18 +62,19 @@ impl ArgumentLogging {
 struct Render {
     out: Writer,
     logging: ArgumentLogging,
+    /// Whether keys and values have to be read for secrets.
+    reads: bool,
 }
 
 impl Render {
     fn value(&mut self, value: &Value, depth: usize) {
-        use ArgumentLogging::{Raw, Shape};
+        use ArgumentLogging::Shape;
         match (value, self.logging) {
             (Value::Object(object), _) => self.object(object, depth),
             (Value::Array(items), Shape) => self.out.string(&format!("array({})", items.len())),
             (Value::Array(items), _) => self.array(items, depth),
             (Value::String(text), Shape) => self.out.string(&format!("string({})", text.len())),
-            (Value::String(text), Raw) => self.out.string(&text::hooked(text)),
-            (Value::String(text), _) => self.out.string(&text::redacted(text)),
+            (Value::String(text), _) => self.out.string(&self.read(text)),
             (Value::Number(_), Shape) => self.out.string("number"),
             (Value::Number(number), _) => self.number(number),
             (Value::Bool(_), Shape) => self.out.string("bool"),
@@ -94,10 +105,7 @@ impl Render {
                 self.out.cut_object();
                 break;
             }
-            match self.logging {
-                ArgumentLogging::Raw => self.out.key(&text::hooked(key)),
-                _ => self.out.key(&text::redacted(key)),
-            }
+            self.out.key(&self.read(key));
             if self.masks() && secret_members::is_secret(object, key, value) {
                 self.out.string(MASK);
             } else {
@@ -125,6 +133,14 @@ impl Render {
     }
 
     fn masks(&self) -> bool {
-        self.logging == ArgumentLogging::Masked
+        self.reads && self.logging == ArgumentLogging::Masked
+    }
+
+    fn read<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.reads {
+            text::redacted(text)
+        } else {
+            text::hooked(text)
+        }
     }
 }

@@ -13,6 +13,7 @@ use crate::{
 use chrono::Utc;
 use serde_json::{Map, Value};
 use std::{
+    mem,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread,
@@ -69,9 +70,10 @@ impl Entry {
     pub(super) fn open(call: &impl ToolCall, call_id: CallId, config: Arc<Config>) -> Self {
         let begun = Instant::now();
         let logging = config.arguments;
-        let secrets = call.arguments().map(|arguments| logging.secrets(arguments));
+        let found = call.arguments().map(|arguments| logging.look(arguments));
+        let mut found = found.unwrap_or_default();
         let hook = config.redact.as_ref().map(Arc::clone);
-        let redaction = Redaction::new(secrets.unwrap_or_default(), hook);
+        let redaction = Redaction::new(mem::take(&mut found.secrets), hook);
         let open = text::within(redaction.as_ref(), || Open {
             call_id,
             begun,
@@ -79,7 +81,7 @@ impl Entry {
             name: cut(call.name()),
             arguments: call
                 .arguments()
-                .and_then(|arguments| logging.render(arguments, ARGUMENTS_LIMIT)),
+                .and_then(|arguments| logging.render(arguments, &found, ARGUMENTS_LIMIT)),
             request_id: call.request_id().map(|id| request_id(&id)),
             session_id: call.session_id().map(cut),
             trace_id: call.meta().and_then(trace_id).map(str::to_owned),

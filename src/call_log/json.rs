@@ -67,6 +67,14 @@ impl Writer {
         self.out.push_str("\":");
     }
 
+    /// A string of ours, which needs no escaping and is never cut.
+    pub(super) fn known_string(&mut self, text: &str) {
+        self.out.push('"');
+        self.out.push_str(text);
+        self.out.push('"');
+        self.follows_another = true;
+    }
+
     /// JSON that needs no escaping, whole or not at all: half a number is another number.
     pub(super) fn literal(&mut self, json: &str) {
         if json.len() <= self.room() {
@@ -119,7 +127,7 @@ fn escape(out: &mut String, text: &str, room: usize) {
     let mut rest = text;
     let mut before = '\0';
     while !rest.is_empty() {
-        let plain = rest.bytes().take_while(|byte| is_plain(*byte)).count();
+        let plain = plain_length(rest.as_bytes());
         let begin = out.len();
         let (run, after) = rest.split_at(plain.min(end - begin + 1));
         out.push_str(run);
@@ -168,6 +176,29 @@ fn push_escaped(out: &mut String, before: char, c: char) {
     }
 }
 
-fn is_plain(byte: u8) -> bool {
+/// How many characters need no escaping: by sixteen, without a branch for each, then one by one.
+fn plain_length(text: &[u8]) -> usize {
+    let (chunks, _) = text.as_chunks::<16>();
+    let is_plain_chunk =
+        |chunk: &&[u8; 16]| chunk.iter().fold(true, |all, byte| all & is_plain(*byte));
+    let whole = 16 * chunks.iter().take_while(is_plain_chunk).count();
+    let rest = text[whole..].iter();
+    whole
+        + rest
+            .take_while(|byte| IS_PLAIN[usize::from(**byte)])
+            .count()
+}
+
+static IS_PLAIN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = is_plain(byte);
+        byte += 1;
+    }
+    table
+};
+
+const fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')
 }

@@ -17,8 +17,9 @@ impl Line {
     }
 
     /// One of our own words.
-    pub(super) fn word(&mut self, key: &'static str, word: &'static str) {
-        self.text(key, word, NAME_LIMIT);
+    pub(super) fn word(&mut self, key: &'static str, word: &str) {
+        self.0.known_key(key);
+        self.0.known_string(word);
     }
 
     pub(super) fn maybe(&mut self, key: &'static str, value: Option<&str>) {

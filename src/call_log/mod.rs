@@ -55,12 +55,20 @@
 //!   Case and separators do not matter. Names that only describe one (`max_tokens`,
 //!   `password_policy`) are left alone;
 //! - **what has the shape of a secret**, anywhere in a text: `Bearer` and `Basic` credentials,
-//!   headers, `password=…` and `"password": …` (also in escaped JSON), user information and
-//!   parameters of URLs, PEM blocks except public ones, and tokens that begin as their issuer has
+//!   headers, `password=…` and `"password": …` (also in escaped JSON, and as a block of YAML), user
+//!   information and parameters of URLs, PEM blocks except public ones, and tokens that begin as their issuer has
 //!   them begin (`ghp_`, `AKIA`, JWTs, …);
 //! - **what was masked in the arguments of this call**, wherever it is quoted: as it is, escaped
 //!   as in JSON or HTML, or percent-encoded. A value of less than four characters is masked only
-//!   as a word of its own. A value that is cut is known by its first six characters.
+//!   as a word of its own. A value that is cut is known by its first six characters. A text that
+//!   belongs to no call (what a child writes to stderr, an event of a task in the background, the
+//!   reason for the end of the process) is masked with the values of all calls of the process that
+//!   run, or ended in the last ten seconds.
+//!
+//! After the name of a password in a sentence (`the password is …`, `pin …`, `set password to …`),
+//! letters with digits or signs are a secret, and so is a number where numbers are usual; words of
+//! letters alone are one only in quotes or brackets: "the password is wrong" stays readable.
+//! A text that would take long to read is masked from where that shows.
 //!
 //! Then [`redact`](CallLogLayer::redact) gets the text. This is a net with a mesh: a secret in a
 //! form that nobody described passes. In Base64, or split over several texts, it passes too.

@@ -43,7 +43,8 @@ impl Outcome {
 }
 
 /// A finished call, as a [`Sink`](super::Sink) gets it.
-#[derive(Debug)]
+///
+/// Its `Debug` is the line: the failure itself may hold secrets.
 pub struct Record<'a> {
     pub(super) ended: DateTime<Utc>,
     pub(super) level: Level,
@@ -206,7 +207,7 @@ impl Record<'_> {
         let mut line = Line::with_capacity(512 + long);
         line.0.begin('{');
         let ended = self.ended.to_rfc3339_opts(SecondsFormat::Millis, true);
-        line.text("timestamp", &ended, NAME_LIMIT);
+        line.word("timestamp", &ended);
         line.word("level", self.level.as_str());
         line.word("event", "call");
         line.word("method", self.method.as_str());
@@ -234,7 +235,7 @@ impl Record<'_> {
         if let Some(error) = self.error {
             line.text("error", error, ERROR_LIMIT);
         }
-        line.text("call_id", &self.call_id.to_string(), NAME_LIMIT);
+        line.word("call_id", &self.call_id.to_string());
         line.json("request_id", self.request_id);
         line.maybe("session_id", self.session_id);
         line.maybe("trace_id", self.trace_id);
@@ -261,5 +262,11 @@ impl Record<'_> {
             line.0.end('}');
         }
         line.0.end(']');
+    }
+}
+
+impl fmt::Debug for Record<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Record({})", self.to_json())
     }
 }

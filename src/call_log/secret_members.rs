@@ -49,29 +49,44 @@ pub(super) fn is_secret_item(items: &[Value], at: usize) -> bool {
             .is_some_and(|value| !value.starts_with('-'))
 }
 
-/// The secret values, also in the part of long arguments that no line shows.
-pub(super) fn collect(arguments: Arguments<'_>) -> Secrets {
+/// What a look at all arguments found.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The secret values, also in the part of long arguments that no line shows.
+    pub(super) secrets: Secrets,
+    /// Whether every key and every value was looked at, and none is secret or has a secret in it.
+    /// Then nothing of it has to be looked at again.
+    pub(super) is_nothing: bool,
+}
+
+pub(super) fn collect(arguments: Arguments<'_>) -> Found {
     let mut walk = Walk {
-        secrets: Secrets::default(),
+        found: Found {
+            secrets: Secrets::default(),
+            is_nothing: true,
+        },
         values: MOST_VALUES,
         bytes: MOST_BYTES,
+        bytes_of_keys: MOST_BYTES,
     };
     match arguments {
         Arguments::Object(object) => walk.object(object, false, 0),
         Arguments::Value(value) => walk.value(value, false, 0),
     }
-    walk.secrets
+    walk.found
 }
 
 struct Walk {
-    secrets: Secrets,
+    found: Found,
     values: usize,
     bytes: usize,
+    bytes_of_keys: usize,
 }
 
 impl Walk {
     fn value(&mut self, value: &Value, is_secret: bool, depth: usize) {
         if self.values == 0 || depth == MAX_DEPTH {
+            self.found.is_nothing = false;
             return;
         }
         self.values -= 1;
@@ -79,25 +94,50 @@ impl Walk {
             Value::Object(object) => self.object(object, is_secret, depth),
             Value::Array(items) => {
                 for (at, item) in items.iter().enumerate() {
-                    self.value(item, is_secret || is_secret_item(items, at), depth + 1);
+                    let is_secret = is_secret || is_secret_item(items, at);
+                    self.found.is_nothing &= !is_secret;
+                    self.value(item, is_secret, depth + 1);
                 }
             }
-            Value::String(text) if is_secret => text::collect_secret(text, &mut self.secrets),
+            Value::String(text) if is_secret => {
+                text::collect_secret(text, &mut self.found.secrets);
+            }
             Value::String(text) => {
-                if let Some(left) = self.bytes.checked_sub(text.len().min(text::SCAN_LIMIT)) {
-                    self.bytes = left;
-                    text::collect(text, &mut self.secrets);
+                let is_read = take(&mut self.bytes, text);
+                if !is_read || text::collect(text, &mut self.found.secrets) {
+                    self.found.is_nothing = false;
                 }
             }
-            Value::Number(number) if is_secret => self.secrets.add(&number.to_string()),
+            Value::Number(number) if is_secret => self.found.secrets.add(&number.to_string()),
             Value::Number(_) | Value::Bool(_) | Value::Null => {}
         }
     }
 
     fn object(&mut self, object: &Map<String, Value>, is_secret: bool, depth: usize) {
         for (key, value) in object {
+            if is_secret {
+                if text::is_description(key) && !value.is_object() && !value.is_array() {
+                    // `{"auth": {"type": "tool"}}`: an ordinary word.
+                    continue;
+                }
+                if !text::is_field(key) {
+                    self.found.secrets.add(key);
+                }
+            }
             let is_secret = is_secret || self::is_secret(object, key, value);
+            self.found.is_nothing &= !is_secret;
+            if self.found.is_nothing {
+                self.found.is_nothing =
+                    take(&mut self.bytes_of_keys, key) && !text::has_secret(key);
+            }
             self.value(value, is_secret, depth + 1);
         }
     }
+}
+
+/// Whether a text may be read as well: it takes its part of what is left.
+fn take(left: &mut usize, text: &str) -> bool {
+    let rest = left.checked_sub(text.len().min(text::SCAN_LIMIT));
+    *left = rest.unwrap_or(*left);
+    rest.is_some()
 }

@@ -27,8 +27,17 @@ impl<'a> Chain<'a> {
 
     /// The texts without secrets, for a writer that escapes and cuts by itself.
     pub(crate) fn redacted(&self) -> String {
+        text::joined(self.texts())
+    }
+
+    /// Whether nothing of the texts has to be masked.
+    pub(crate) fn is_without_secrets(&self) -> bool {
+        self.texts().all(|text| text::redacted(&text) == *text)
+    }
+
+    fn texts(&self) -> impl Iterator<Item = String> {
         let mut last = String::new();
-        text::joined(self.errors().filter_map(|error| {
+        self.errors().filter_map(move |error| {
             let text = text_of(error);
             // Some errors show their source as themselves (`transparent`): once is enough.
             if is_blank(&text) || text == last {
@@ -36,7 +45,7 @@ impl<'a> Chain<'a> {
             }
             last.clone_from(&text);
             Some(text)
-        }))
+        })
     }
 }
 

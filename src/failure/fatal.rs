@@ -1,4 +1,5 @@
 use super::{BoxError, Chain, Failure, MESSAGE_LIMIT, escaped, stderr};
+use crate::text;
 use std::{
     error::Error,
     fmt,
@@ -29,6 +30,30 @@ impl Fatal {
         Self {
             message: message.into(),
             source: None,
+        }
+    }
+
+    /// The same reason once more.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            message: self.message.clone(),
+            source: self.source.clone(),
+        }
+    }
+
+    /// The reason without secrets. Sources that have none stay as they are; others become a text.
+    pub(crate) fn redacted(self) -> Self {
+        let source = self.source.map(|source| {
+            let is_same = Chain(&*source).is_without_secrets();
+            if is_same {
+                return source;
+            }
+            let text: BoxError = Chain(&*source).redacted().into();
+            Arc::from(text)
+        });
+        Self {
+            message: text::redacted(&self.message).into_owned(),
+            source,
         }
     }
 
@@ -103,9 +128,6 @@ impl From<Fatal> for Failure {
 /// The same for who has only a look at it.
 impl From<&Fatal> for Failure {
     fn from(fatal: &Fatal) -> Self {
-        Self::from(Fatal {
-            message: fatal.message.clone(),
-            source: fatal.source.clone(),
-        })
+        Self::from(fatal.again())
     }
 }

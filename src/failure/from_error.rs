@@ -4,7 +4,7 @@ use super::{
     Border, BoxError, Chain, Class, Delivery, Failure, Fatal, IntoFailure, Repeats, Returned,
     RpcError, Witness,
 };
-use std::{error::Error, io};
+use std::{any::Any, error::Error, io};
 use tower::{buffer::error as buffer, load_shed::error as load_shed, timeout::error as timeout};
 
 /// Says nothing of whether the call ran: whose error it is, does not show.
@@ -38,6 +38,16 @@ impl Failure {
             return failure.reached(Delivery::Refused, Witness::Connection);
         }
         failure
+    }
+
+    /// The same, without a box around a `Failure` on its way.
+    pub(crate) fn from_owned<E: Into<BoxError> + 'static>(error: E) -> Self {
+        let mut error = Some(error);
+        let slot: &mut dyn Any = &mut error;
+        match slot.downcast_mut::<Option<Self>>().and_then(Option::take) {
+            Some(failure) => failure,
+            None => error.map_or_else(|| Self::new(Class::Crash, ""), Self::from_any),
+        }
     }
 }
 

@@ -8,30 +8,44 @@ use tokio::sync::Notify;
 /// Open until the first fatal failure, then shut for good.
 #[derive(Debug, Default)]
 pub(super) struct Latch {
-    cause: OnceLock<Failure>,
+    // Without secrets: it is shown where no call is known any more.
+    cause: OnceLock<Fatal>,
     shut: Notify,
     // Of each stack that shuts with it.
     observers: Mutex<Vec<Observers>>,
 }
 
 impl Latch {
-    /// The cause, once it is shut, for one more caller.
-    pub(super) fn cause(&self) -> Option<Failure> {
-        self.cause.get().map(Failure::again)
+    /// What one more caller gets once it is shut: that it is, in general words. The cause may quote
+    /// what another caller sent, so it is the source alone, for the log.
+    pub(super) fn refusal(&self) -> Option<Failure> {
+        let mut refusal = Failure::from(self.cause.get()?);
+        refusal.confine();
+        Some(refusal)
+    }
+
+    fn cause(&self) -> Option<Fatal> {
+        self.cause.get().map(Fatal::again)
+    }
+
+    fn is_shut(&self) -> bool {
+        self.cause.get().is_some()
     }
 
     /// Shuts it. The first cause stays.
     pub(super) fn shut(&self, cause: &Failure) {
-        let mut cause = cause.again();
-        cause.confine();
-        if self.cause.set(cause).is_err() {
+        if self.is_shut() {
+            return;
+        }
+        let reason = Fatal::from(cause.again()).redacted();
+        if self.cause.set(reason).is_err() {
             return;
         }
         self.shut.notify_waiters();
-        if let Some(failure) = self.cause.get() {
-            for observers in self.observers() {
-                observers.tell(&Event::Shut { failure });
-            }
+        let mut failure = cause.again();
+        failure.confine();
+        for observers in self.observers() {
+            observers.tell(&Event::Shut { failure: &failure });
         }
     }
 
@@ -55,7 +69,7 @@ impl Latch {
         }
     }
 
-    pub(super) async fn wait(&self) -> Failure {
+    pub(super) async fn wait(&self) -> Fatal {
         loop {
             // Registered before the look, so that no shutting falls between the two.
             let shut = self.shut.notified();
@@ -80,13 +94,13 @@ impl FatalHandle {
     ///
     /// Dropping the future changes nothing.
     pub async fn wait(&self) -> Fatal {
-        self.latch.wait().await.into()
+        self.latch.wait().await
     }
 
     /// The cause, if the stack is shut.
     #[must_use]
     pub fn cause(&self) -> Option<Fatal> {
-        self.latch.cause().map(Fatal::from)
+        self.latch.cause()
     }
 
     /// Shuts the stack on account of a failure that came out of it.

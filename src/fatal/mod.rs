@@ -2,13 +2,13 @@
 //!
 //! Two halves. [`startup`] has the checks before a server serves; each ends in a [`Fatal`], an
 //! error for `fn main() -> Result<(), Fatal>`. [`FatalLayer`] watches the calls afterwards: the
-//! first failure of [`Class::Fatal`](crate::Class::Fatal) shuts the stack, answers every later
-//! call with its cause, and wakes [`FatalHandle::wait`], so that `main` can end the server and
+//! first failure of [`Class::Fatal`](crate::Class::Fatal) shuts the stack, refuses every later
+//! call, and wakes [`FatalHandle::wait`], so that `main` can end the server and
 //! return the reason.
 //!
 //! | | The caller of the first one | Later calls | The process |
 //! |---|---|---|---|
-//! | [`Class::Fatal`](crate::Class::Fatal) | gets the failure | get the cause; readiness is an error ([`answering`](FatalLayer::answering) for less) | ends, exit code 1, the reason on stderr |
+//! | [`Class::Fatal`](crate::Class::Fatal) | gets the failure | get a fatal failure in general words, with the cause, without secrets, as its source for the log; readiness is an error ([`answering`](FatalLayer::answering) for less) | ends, exit code 1, the reason on stderr |
 //! | any other failure | gets the failure | go on | goes on |
 //!
 //! The end is the end of one stack: where a tool calls on through a stack of its own, and that one

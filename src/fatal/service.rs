@@ -1,5 +1,5 @@
 use super::{FatalLayer, ResponseFuture, latch::Latch};
-use crate::failure::{BoxError, Failure};
+use crate::failure::{BoxError, Failure, Fatal};
 use std::{
     fmt,
     pin::Pin,
@@ -17,7 +17,7 @@ pub struct FatalStop<S> {
     // Whether a call is answered, and not refused by readiness, when it is shut.
     answers: bool,
     // While the inner service is not ready: who waits for it is woken by the end as well.
-    end: Option<Pin<Box<dyn Future<Output = Failure> + Send + Sync>>>,
+    end: Option<Pin<Box<dyn Future<Output = Fatal> + Send + Sync>>>,
 }
 
 impl<S> FatalStop<S> {
@@ -65,7 +65,7 @@ where
 
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        if let Some(cause) = self.latch.cause() {
+        if let Some(cause) = self.latch.refusal() {
             return self.refuse(cause);
         }
         match self.inner.poll_ready(cx) {
@@ -82,15 +82,18 @@ where
                     let latch = Arc::clone(&self.latch);
                     Box::pin(async move { latch.wait().await })
                 });
-                let cause = ready!(end.as_mut().poll(cx));
-                self.refuse(cause)
+                ready!(end.as_mut().poll(cx));
+                match self.latch.refusal() {
+                    Some(refusal) => self.refuse(refusal),
+                    None => Poll::Pending,
+                }
             }
         }
     }
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        match self.latch.cause() {
+        match self.latch.refusal() {
             // Shut between readiness and call, or always ready.
             Some(cause) => ResponseFuture::shut(cause),
             None => ResponseFuture::new(self.inner.call(call), Arc::clone(&self.latch)),

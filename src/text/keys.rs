@@ -1,6 +1,9 @@
 //! Reads the names of secrets.
 
-use super::names::{ABOUT, ABOUT_FIRST, TERMS, WHOLE, WORDS};
+use super::{
+    beginnings::Beginnings,
+    names::{ABOUT, ABOUT_FIRST, MEASURES, TERMS, WHOLE, WORDS},
+};
 use arrayvec::ArrayVec;
 
 /// A longer name is read to here.
@@ -33,30 +36,15 @@ pub(crate) fn read_to_the_end(words: &str) -> Key {
     }
 }
 
-/// Whether a name has one of the pairs of letters without which no name of a secret is written.
+/// The pairs of letters of which the name of a secret has one.
+static PAIRS: Beginnings = Beginnings::NONE.with_all(&[
+    "pa", "pw", "pi", "se", "to", "ke", "au", "cr", "co", "be", "ot", "jw", "si", "ds", "mn", "cv",
+    "ss",
+]);
+
 fn may_be_secret(name: &[u8]) -> bool {
-    name.windows(2).any(|pair| {
-        matches!(
-            &[pair[0] | 0x20, pair[1] | 0x20],
-            b"pa"
-                | b"pw"
-                | b"pi"
-                | b"se"
-                | b"to"
-                | b"ke"
-                | b"au"
-                | b"cr"
-                | b"co"
-                | b"be"
-                | b"ot"
-                | b"jw"
-                | b"si"
-                | b"ds"
-                | b"mn"
-                | b"cv"
-                | b"ss"
-        )
-    })
+    name.windows(2)
+        .any(|pair| PAIRS.has(pair[0] | 0x20, pair[1] | 0x20))
 }
 
 /// The words of a name, in small letters one after the other.
@@ -138,8 +126,11 @@ impl Words {
     fn is_about(&self, at: usize) -> bool {
         let is_one =
             |at: usize, of: &[&str]| of.iter().any(|word| word.as_bytes() == self.word(at));
-        (at + 1..self.ends.len()).any(|after| is_one(after, ABOUT))
-            || (0..at).any(|before| is_one(before, ABOUT_FIRST))
+        let last = self.ends.len() - 1;
+        (last > at && is_one(last, ABOUT))
+            || (last > at && is_one(at + 1, MEASURES))
+            || (at > 0 && is_one(0, ABOUT_FIRST))
+            || (at > 1 && self.word(at - 1) != b"number" && is_one(at - 1, ABOUT_FIRST))
     }
 
     fn word(&self, at: usize) -> &[u8] {

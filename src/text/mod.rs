@@ -3,12 +3,15 @@
 //! Whatever this crate writes to a log line, an event or a span passes [`redacted`], which masks
 //! secrets, or [`shown`], which also bounds and escapes it. Secrets are known by three things: the
 //! [name](keys) of the argument that holds them, their [shape](shapes), and that they were masked
-//! in the arguments of the [call](scope) that is being polled. What is left goes through the
-//! user's own hook.
+//! in the arguments of the [call](scope) that is being polled, or, where none is, of any call that
+//! is [running]. What is left goes through the user's own hook.
 
+mod beginnings;
 mod hidden;
 mod keys;
 mod names;
+mod quoted;
+mod running;
 mod scope;
 mod secrets;
 mod shapes;
@@ -82,11 +85,35 @@ pub(crate) fn is_name_of_secret_number(name: &str) -> bool {
     keys::read(name) == Key::Secret
 }
 
-/// Adds what is secret in a text by its shape.
-pub(crate) fn collect(text: &str, secrets: &mut Secrets) {
+/// Whether a member of a secret object only describes it: its type, its method.
+pub(crate) fn is_description(name: &str) -> bool {
+    names::ABOUT
+        .iter()
+        .any(|word| name.eq_ignore_ascii_case(word))
+}
+
+/// Whether the key of a secret object is that of a field, and no secret itself.
+pub(crate) fn is_field(name: &str) -> bool {
+    name.len() < 4
+        || is_description(name)
+        || is_secret_name(name)
+        || is_name(name)
+        || is_value(name)
+        || names::FIELDS
+            .iter()
+            .any(|word| name.eq_ignore_ascii_case(word))
+}
+
+/// Adds what is secret in a text by its shape. Returns whether anything is.
+pub(crate) fn collect(text: &str, secrets: &mut Secrets) -> bool {
     shapes::each(first(text, SCAN_LIMIT), &mut |secret| {
         collect_secret(secret, secrets);
-    });
+    })
+}
+
+/// Whether anything in a text is secret by its shape.
+pub(crate) fn has_secret(text: &str) -> bool {
+    !shapes::find(first(text, SCAN_LIMIT)).is_empty()
 }
 
 /// Adds a secret, and what is secret by its shape within it: the password of a URL.

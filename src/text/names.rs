@@ -30,6 +30,10 @@ pub(super) const TERMS: &[&str] = &[
     "storagekey",
     "applicationkey",
     "appkey",
+    "licensekey",
+    "licencekey",
+    "consumerkey",
+    "authheader",
     "authorization",
     "credential",
     "creds",
@@ -59,13 +63,13 @@ pub(super) const TERMS: &[&str] = &[
 /// Names that count as the last word: `db_pass`, but neither `compass` nor `pass_rate`.
 pub(super) const WORDS: &[&str] = &[
     "auth", "pwd", "pass", "pin", "otp", "jwt", "dsn", "cvv", "cvc", "ssn", "sig", "pat", "cred",
-    "passkey", "pgpass",
+    "passkey", "pgpass", "pw",
 ];
 
 /// Names that count if they are the whole name.
 pub(super) const WHOLE: &[&str] = &["session", "signature"];
 
-/// A word like these after the name of a secret: the value describes it, and is none.
+/// A word like these at the end of a name: the value describes the secret, and is none.
 pub(super) const ABOUT: &[&str] = &[
     "length",
     "len",
@@ -109,7 +113,6 @@ pub(super) const ABOUT: &[&str] = &[
     "file",
     "path",
     "field",
-    "header",
     "prefix",
     "position",
     "index",
@@ -145,7 +148,65 @@ pub(super) const ABOUT: &[&str] = &[
     "on",
 ];
 
-/// A word like these before it: the same.
+/// A word like these at the beginning of a name, or right before: the same.
 pub(super) const ABOUT_FIRST: &[&str] = &[
     "max", "min", "num", "number", "total", "has", "is", "requires", "require", "needs",
+];
+
+/// A measure right after it: the same, whatever it is a measure of.
+pub(super) const MEASURES: &[&str] = &[
+    "count", "counts", "counter", "length", "len", "size", "limit", "limits", "budget", "usage",
+    "per",
+];
+
+/// Fields of objects with secrets in them.
+pub(super) const FIELDS: &[&str] = &[
+    "user",
+    "username",
+    "login",
+    "email",
+    "account",
+    "host",
+    "hostname",
+    "port",
+    "database",
+    "realm",
+    "region",
+    "service",
+    "server",
+    "client",
+    "data",
+    "code",
+    "codes",
+    "items",
+    "list",
+    "keys",
+    "default",
+    "primary",
+    "access",
+    "refresh",
+    "private",
+    "public",
+    "headers",
+    "params",
+    "query",
+    "body",
+    "domain",
+    "audience",
+    "issuer",
+    "tenant",
+    "project",
+    "role",
+    "roles",
+    "profile",
+    "options",
+    "config",
+    "settings",
+    "basic",
+    "oauth",
+    "oauth2",
+    "production",
+    "staging",
+    "development",
+    "test",
 ];

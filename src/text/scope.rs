@@ -1,9 +1,12 @@
 //! What is not to be read in the texts of the call that is being polled.
 
-use super::{MASK, Secrets};
+use super::{
+    MASK, Secrets,
+    running::{self, Running},
+};
 use std::{
     borrow::Cow,
-    cell::RefCell,
+    cell::{Cell, RefCell},
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
@@ -14,14 +17,22 @@ pub(crate) type Hook = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<Redaction>>> = const { RefCell::new(None) };
+    /// Whether a call is being polled, also one that has nothing to mask.
+    static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The values that one call masks, and its user's hook.
 pub(crate) struct Redaction {
-    secrets: Secrets,
-    hook: Option<Arc<Hook>>,
+    own: Arc<Own>,
     /// That of the call around it: a tool may call tools.
     outer: Option<Arc<Redaction>>,
+    _running: Running,
+}
+
+/// What one call has to mask, without the calls around it.
+pub(super) struct Own {
+    pub(super) secrets: Secrets,
+    pub(super) hook: Option<Arc<Hook>>,
 }
 
 impl Redaction {
@@ -30,9 +41,11 @@ impl Redaction {
         if secrets.is_empty() && hook.is_none() {
             return None;
         }
+        let secrets = secrets.sorted();
+        let own = Arc::new(Own { secrets, hook });
         Some(Arc::new(Self {
-            secrets: secrets.sorted(),
-            hook,
+            _running: Running::new(&own),
+            own,
             outer: CURRENT.with_borrow(Clone::clone),
         }))
     }
@@ -50,29 +63,26 @@ impl Redaction {
             Some(outer) => outer.values(text),
             None => Cow::Borrowed(text),
         };
-        if self.secrets.is_empty() {
+        if self.own.secrets.is_empty() {
             return text;
         }
         match text {
-            Cow::Borrowed(text) => self.secrets.mask(text),
-            Cow::Owned(text) => Cow::Owned(self.secrets.mask(&text).into_owned()),
+            Cow::Borrowed(text) => self.own.secrets.mask(text),
+            Cow::Owned(text) => Cow::Owned(self.own.secrets.mask(&text).into_owned()),
         }
     }
 
     /// The hook of the inner call, or of the one around it.
     fn hooked<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match (&self.hook, &self.outer) {
-            (Some(hook), _) => {
-                let hooked = catch_unwind(AssertUnwindSafe(|| hook(text)));
-                hooked.unwrap_or(Cow::Borrowed(MASK))
-            }
+        match (&self.own.hook, &self.outer) {
+            (Some(hook), _) => hooked(&**hook, text),
             (None, Some(outer)) => outer.hooked(text),
             (None, None) => Cow::Borrowed(text),
         }
     }
 
     fn has_number(&self, digits: &str) -> bool {
-        self.secrets.has_number(digits)
+        self.own.secrets.has_number(digits)
             || self
                 .outer
                 .as_ref()
@@ -80,14 +90,29 @@ impl Redaction {
     }
 }
 
+/// What a hook makes of a text; one that panics has the text masked.
+pub(super) fn hooked<'a>(hook: &Hook, text: &'a str) -> Cow<'a, str> {
+    let hooked = catch_unwind(AssertUnwindSafe(|| hook(text)));
+    hooked.unwrap_or(Cow::Borrowed(MASK))
+}
+
 /// Runs something with these values and this hook; without one, with those that are in force.
 #[inline]
 pub(crate) fn within<T>(redaction: Option<&Arc<Redaction>>, run: impl FnOnce() -> T) -> T {
+    let _outside_again = Leaves(IS_INSIDE.replace(true));
     let Some(redaction) = redaction else {
         return run();
     };
     let _restored_at_end = Restores(CURRENT.replace(Some(Arc::clone(redaction))));
     run()
+}
+
+struct Leaves(bool);
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        IS_INSIDE.set(self.0);
+    }
 }
 
 struct Restores(Option<Arc<Redaction>>);
@@ -98,14 +123,18 @@ impl Drop for Restores {
     }
 }
 
-/// Masks the values of the current call, then asks its hook.
+/// Masks the values of the current call, then asks its hook. Outside of a call, those of all.
 pub(super) fn redacted(text: Cow<'_, str>) -> Cow<'_, str> {
     let Some(current) = CURRENT
         .try_with(|current| current.borrow().clone())
         .ok()
         .flatten()
     else {
-        return text;
+        return if IS_INSIDE.get() {
+            text
+        } else {
+            running::redacted(text)
+        };
     };
     match text {
         Cow::Borrowed(text) => current.text(text),
@@ -125,7 +154,7 @@ pub(crate) fn is_secret_number(digits: &str) -> bool {
 impl fmt::Debug for Redaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Redaction")
-            .field("secrets", &self.secrets)
+            .field("secrets", &self.own.secrets)
             .finish_non_exhaustive()
     }
 }

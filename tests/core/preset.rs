@@ -101,7 +101,8 @@ async fn a_fatal_failure_ends_the_stack_and_wakes_who_waits_for_it() {
     // A later one is a call too, and has its line.
     let later = stack.ready().await.unwrap();
     let later = tower::Service::call(later, Call::tool("get_author")).await;
-    assert_eq!(later.unwrap_err().to_string(), "the shelf is gone");
+    let later = later.unwrap_err().to_string();
+    assert_eq!(later, "the tool server is out of service");
     let all = lines.all();
     assert_eq!(all.len(), 2, "{all:#?}");
     for line in all {

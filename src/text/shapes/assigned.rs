@@ -2,6 +2,7 @@
 
 use super::{
     prose,
+    source::Source,
     value::{self, Form, Value},
 };
 use crate::text::{
@@ -55,8 +56,16 @@ impl Name {
     pub(super) fn may_be_secret(&self, text: &str) -> bool {
         let name = self.as_str(text);
         self.kind(text) != Key::Harmless
-            || is_short_name(name)
-            || name.ends_with(|c: char| c.is_ascii_digit())
+            || (is_short_name(name) && self.is_in_query(text))
+            || is_of_bot(name)
+    }
+
+    pub(super) fn is_of_secret(&self, text: &str) -> bool {
+        self.kind(text) != Key::Harmless
+    }
+
+    fn is_in_query(&self, text: &str) -> bool {
+        text[..self.range.start].ends_with(['?', '&', '#'])
     }
 
     /// What it says, with the word before it if that makes it a name: `API key: …`.
@@ -80,11 +89,16 @@ impl Name {
 }
 
 impl Assignment {
-    pub(super) fn of(text: &str, name: Name, at: usize) -> Option<Self> {
+    pub(super) fn of(text: &Source<'_>, name: Name, at: usize) -> Option<Self> {
         let bytes = text.as_bytes();
         // `==`, `=>` and `:=` are one sign.
-        let after = at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'=' | b'>')));
-        let is_tight = bytes[at] == b'=' || !matches!(bytes.get(after), Some(b' ' | b'\t'));
+        let after = match bytes[at] {
+            // `%3D` and a full-width sign.
+            b'%' | 0xef => at + 3,
+            _ => at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'=' | b'>'))),
+        };
+        let is_tight =
+            !matches!(bytes[at], b':' | b'-') || !text[after..].starts_with([' ', '\t', '\u{a0}']);
         let value = value::at(text, after)?;
         Some(Self {
             name,
@@ -94,14 +108,14 @@ impl Assignment {
     }
 
     /// The value, if the name says that it is secret and it reads like a value.
-    pub(super) fn secret(&self, text: &str) -> Option<Range<usize>> {
+    pub(super) fn secret(&self, text: &Source<'_>) -> Option<Range<usize>> {
         let name = self.name.as_str(text);
         let value = &text[self.value.range.clone()];
         match self.name.kind(text) {
             // The key of an API, or the code of an authorization.
             Key::Harmless if is_short_name(name) => {
                 let is_api_key =
-                    self.is_in_query(text) && value.len() >= 16 && prose::is_random(value);
+                    self.name.is_in_query(text) && value.len() >= 16 && prose::is_random(value);
                 return is_api_key.then(|| self.value.range.clone());
             }
             Key::Harmless => return telegram(name, value).then(|| self.value.range.clone()),
@@ -121,7 +135,7 @@ impl Assignment {
         }
     }
 
-    fn bare(&self, text: &str, name: &str, value: &str) -> Option<Range<usize>> {
+    fn bare(&self, text: &Source<'_>, name: &str, value: &str) -> Option<Range<usize>> {
         let start = self.value.range.start;
         let is_header = HEADERS
             .iter()
@@ -159,11 +173,11 @@ impl Assignment {
     }
 
     /// `Password=two words;` ends at its `;`, and what has a line for itself ends with it.
-    fn end(&self, text: &str) -> usize {
+    fn end(&self, text: &Source<'_>) -> usize {
         let range = &self.value.range;
-        let line = value::line_end(text, range.start);
         if self.is_tight {
-            let rest = &text[range.end..line];
+            let near = first(&text[range.end..], 256);
+            let rest = &near[..value::line_length(near)];
             return match rest.find(';') {
                 Some(length) if !rest[..length].contains(['=', ',', '&']) => range.end + length,
                 _ => range.end,
@@ -172,6 +186,7 @@ impl Assignment {
         let before = text[..self.name.range.start]
             .trim_end_matches([' ', '\t', '-', '*', '>', '#', '"', '\'', '`']);
         if before.is_empty() || before.ends_with('\n') || before.ends_with("\\n") {
+            let line = value::line_end(text, range.start);
             let rest = &text[range.start..line];
             let end = [", ", "; "].iter().filter_map(|sign| rest.find(sign)).min();
             return end
@@ -179,10 +194,6 @@ impl Assignment {
                 .max(range.end);
         }
         range.end
-    }
-
-    fn is_in_query(&self, text: &str) -> bool {
-        text[..self.name.range.start].ends_with(['?', '&', '#'])
     }
 }
 
@@ -262,6 +273,10 @@ fn is_amount(value: &str) -> bool {
 
 /// A bot's token: `123456789:AA…`.
 fn telegram(name: &str, value: &str) -> bool {
+    is_of_bot(name) && value.starts_with("AA") && value.len() >= 30
+}
+
+fn is_of_bot(name: &str) -> bool {
     let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
-    (8..=12).contains(&digits) && value.starts_with("AA") && value.len() >= 30
+    (8..=12).contains(&digits)
 }

@@ -9,32 +9,30 @@ mod pairs;
 mod pem;
 mod prose;
 mod schemes;
+mod source;
 mod spoken;
 mod tokens;
 mod url;
 mod value;
 
-use self::pairs::Pairs;
 pub(crate) use self::pairs::{is_name, is_value};
+use self::{pairs::Pairs, source::Source};
 use super::SCAN_LIMIT;
 use std::ops::Range;
 
 /// The places of the secrets in a text, in their order. A text without any costs no allocation.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
-    let mut scan = Scan {
-        text,
-        bytes: text.as_bytes(),
-        found: Vec::new(),
-        pairs: Pairs::default(),
-        left: 4 * SCAN_LIMIT,
-    };
+    let mut scan = Scan::new(text);
     scan.run();
     scan.in_order()
 }
 
-/// Each secret in a text, and the passwords within them that others may quote alone.
-pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) {
-    for range in find(text) {
+/// Each secret in a text, and the passwords within them that others may quote alone. Returns
+/// whether there was one.
+pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) -> bool {
+    let found = find(text);
+    let is_one = !found.is_empty();
+    for range in found {
         let secret = &text[range.clone()];
         let before = &text[..range.start];
         see(secret);
@@ -52,6 +50,7 @@ pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) {
             see(password);
         }
     }
+    is_one
 }
 
 /// The values of cookies, and of other lists like them, that others may quote alone.
@@ -82,66 +81,137 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+static IS_OF_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        byte += 1;
+    }
+    table
+};
+
 struct Scan<'t> {
-    text: &'t str,
+    text: Source<'t>,
     bytes: &'t [u8],
     found: Vec<Range<usize>>,
     pairs: Pairs,
-    /// How much may still be read for pairs: their values overlap.
-    left: usize,
+    has_underscore: bool,
 }
 
-impl Scan<'_> {
+impl<'t> Scan<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text: Source::new(text),
+            bytes: text.as_bytes(),
+            found: Vec::new(),
+            pairs: Pairs::default(),
+            has_underscore: text.contains('_'),
+        }
+    }
+
     fn run(&mut self) {
         let mut at = 0;
+        // After an escape a word may begin within letters: `%20token`.
+        let mut may_be_escaped = false;
         while let Some(&byte) = self.bytes.get(at) {
             let secret = match byte {
-                b'A'..=b'Z' | b'a'..=b'z' | b'1' if self.begins_word(at) => self.word(at),
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' => {
+                    let secret = self.word(at);
+                    if secret.is_none() && !may_be_escaped {
+                        at += self.rest_of_word(at + 1);
+                    }
+                    secret
+                }
                 b':' | b'=' => self.separator(at),
-                b'-' => pem::block(self.text, at).or_else(|| self.flag(at)),
+                b'-' if self.bytes.get(at + 1) == Some(&b'>') => self.separator(at),
+                b'-' => pem::block(&self.text, at).or_else(|| self.flag(at)),
+                b' ' | b'\t' if self.has_underscore => spoken::after_identifier(&self.text, at),
+                b'[' | b'(' => {
+                    spoken::second(&self.text, at).or_else(|| spoken::shown(&self.text, at))
+                }
+                b'@' => url::password(&self.text, at),
+                0xef if self.is_wide_sign(at) => self.separator(at),
                 b'>' => self.element(at),
                 b'{' | b'}' => {
                     self.pairs = Pairs::default();
+                    if byte == b'{' && spoken::is_of_secret_type(&self.text, at) {
+                        self.pairs = Pairs::of_secret();
+                    }
                     None
+                }
+                b'%' | b'\\' => {
+                    may_be_escaped = true;
+                    if self.is_escaped_sign(at) {
+                        self.separator(at)
+                    } else {
+                        None
+                    }
                 }
                 _ => None,
             };
             at += 1;
             if let Some(secret) = secret {
+                // It may end with an escape.
+                may_be_escaped = true;
                 // The value of a pair may stand before its name.
                 at = at.max(secret.end);
                 self.found.push(secret);
+            }
+            if self.text.is_used_up() {
+                self.found.push(at..self.bytes.len());
+                return;
             }
         }
     }
 
     /// A token of a known issuer, or a credential after the name of its scheme.
     fn word(&self, at: usize) -> Option<Range<usize>> {
-        let after_name = match self.bytes[at] | 0x20 {
-            b'b' => schemes::credential(self.text, at),
-            b'a' | b'p' | b's' | b't' => spoken::value(self.text, at),
+        let first = self.bytes[at];
+        if !(first.is_ascii_alphabetic() || first == b'1') || !self.begins_word(at) {
+            return None;
+        }
+        let after_name = match first | 0x20 {
+            b'b' => schemes::credential(&self.text, at),
+            b'a' | b'o' | b'p' | b's' | b't' | b'v' => spoken::value(&self.text, at),
             _ => None,
         };
-        after_name.or_else(|| tokens::known(self.text, at))
+        after_name.or_else(|| tokens::known(&self.text, at))
     }
 
     fn separator(&mut self, at: usize) -> Option<Range<usize>> {
-        if let Some(user) = url::user(self.text, at) {
+        if let Some(user) = url::user(&self.text, at) {
             return Some(user);
         }
-        let name = assigned::Name::before(self.text, at)?;
-        let is_paired = is_name(name.as_str(self.text)) || is_value(name.as_str(self.text));
-        let is_paired = is_paired && self.left > 0;
-        if !is_paired && !name.may_be_secret(self.text) {
+        let name = assigned::Name::before(&self.text, at)?;
+        let is_paired = is_name(name.as_str(&self.text)) || is_value(name.as_str(&self.text));
+        if !is_paired && !name.may_be_secret(&self.text) {
             return None;
         }
-        let assignment = assigned::Assignment::of(self.text, name, at)?;
-        if is_paired {
-            self.left = self.left.saturating_sub(assignment.value.range.len() + 8);
-            let pair = self.pairs.see(self.text, &assignment);
-            return pair.or_else(|| assignment.secret(self.text));
+        if self.bytes[at] == b':'
+            && name.is_of_secret(&self.text)
+            && let Some(block) = value::block(&self.text, at + 1)
+        {
+            return Some(block);
         }
-        assignment.secret(self.text)
+        let assignment = assigned::Assignment::of(&self.text, name, at)?;
+        if is_paired {
+            let pair = self.pairs.see(&self.text, &assignment);
+            return pair.or_else(|| assignment.secret(&self.text));
+        }
+        assignment.secret(&self.text)
+    }
+
+    /// `＝` or `：`.
+    fn is_wide_sign(&self, at: usize) -> bool {
+        let rest = &self.bytes[at..];
+        rest.starts_with("＝".as_bytes()) || rest.starts_with("：".as_bytes())
+    }
+
+    /// `%3D` or `%3A`.
+    fn is_escaped_sign(&self, at: usize) -> bool {
+        let sign = self.bytes.get(at..at + 3);
+        sign.is_some_and(|sign| sign.starts_with(b"%3") && matches!(sign[2] | 0x20, b'd' | b'a'))
     }
 
     /// `--password value` or `-u user:password`, also as two strings of a list.
@@ -151,12 +221,20 @@ impl Scan<'_> {
         }
         let is_long = self.bytes.get(at + 1) == Some(&b'-');
         let name = at + 1 + usize::from(is_long);
-        spoken::user(self.text, name).or_else(|| is_long.then(|| spoken::flag(self.text, name))?)
+        spoken::user(&self.text, name)
+            .or_else(|| is_long.then(|| spoken::flag(&self.text, name))?)
     }
 
     /// `<password>value</password>`.
     fn element(&self, at: usize) -> Option<Range<usize>> {
-        spoken::element(self.text, at)
+        spoken::element(&self.text, at)
+    }
+
+    /// How many characters of a word follow.
+    fn rest_of_word(&self, at: usize) -> usize {
+        let rest = self.bytes[at..].iter();
+        rest.take_while(|byte| IS_OF_WORD[usize::from(**byte)])
+            .count()
     }
 
     /// Whether no word goes on there; an escape in front of it is no part of it.
@@ -183,5 +261,27 @@ impl Scan<'_> {
             is_new
         });
         self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the rules read of a text, in bytes.
+    fn cost(text: &str) -> usize {
+        let mut scan = Scan::new(text);
+        scan.run();
+        scan.text.cost()
+    }
+
+    #[test]
+    fn a_text_is_read_about_once_where_no_values_overlap() {
+        let line =
+            r#"{"name":"Dune","password":"hunter2","token":"abc"} key=1 code=2 x@y pin: 4711 "#;
+        for times in [1, 10, 100] {
+            let text = line.repeat(times);
+            assert!(cost(&text) <= 2 * text.len(), "{}", cost(&text));
+        }
     }
 }

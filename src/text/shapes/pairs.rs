@@ -35,6 +35,14 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
+    /// What is seen of an object whose type says that it is secret.
+    pub(super) fn of_secret() -> Self {
+        Self {
+            is_secret: true,
+            value: None,
+        }
+    }
+
     /// The value, once it is known that it is secret.
     pub(super) fn see(&mut self, text: &str, member: &Assignment) -> Option<Range<usize>> {
         let key = member.name.as_str(text);

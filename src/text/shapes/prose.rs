@@ -188,19 +188,42 @@ fn is_placeholder(word: &str) -> bool {
 /// Whether a word looks made by a machine or against guessing: letters with digits or signs.
 pub(super) fn is_random(word: &str) -> bool {
     let has = |is_one: fn(&u8) -> bool| word.bytes().any(|byte| is_one(&byte));
-    let is_known = matches!(
-        word.to_ascii_lowercase().as_str(),
-        "sha1"
-            | "sha256"
-            | "sha512"
-            | "base64"
-            | "base32"
-            | "oauth2"
-            | "argon2"
-            | "argon2id"
-            | "utf8mb4"
-            | "hs256"
-            | "rs256"
-    );
-    word.len() >= 6 && has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit) && !is_known
+    let is_made = word.len() >= 6 && has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
+    is_made && !is_known(word)
+}
+
+/// Whether a word in a sentence is a value: letters with digits, a sign within letters, or, for what
+/// is short by its nature, a number. Words of small letters alone are prose.
+pub(super) fn is_told(word: &str, may_be_number: bool) -> bool {
+    if is_word(word) || is_version(word) || word.contains(['(', '=', ':', '/']) {
+        return false;
+    }
+    let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number {
+        return may_be_number && (4..=10).contains(&word.len());
+    }
+    let is_signed = word.len() >= 6
+        && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && word
+            .trim_end_matches(['!', '?'])
+            .contains(['!', '@', '#', '$', '%', '^', '&', '*', '~']);
+    is_random(word) || is_signed
+}
+
+/// `v2.0.1`, `1.2.3`.
+fn is_version(word: &str) -> bool {
+    let numbers = word.strip_prefix('v').unwrap_or(word);
+    numbers.contains('.')
+        && numbers
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+}
+
+/// Names of algorithms and of encodings.
+fn is_known(word: &str) -> bool {
+    let known = [
+        "sha1", "sha256", "sha512", "base64", "base32", "oauth2", "argon2", "argon2id", "utf8mb4",
+        "hs256", "rs256", "es256", "aes128", "aes256", "pbkdf2", "totp6", "utf16le", "x509v3",
+    ];
+    word.len() <= 8 && known.iter().any(|known| known.eq_ignore_ascii_case(word))
 }

@@ -1,10 +1,11 @@
 //! `Bearer …` and `Basic …`.
 
-use super::prose;
+use super::{prose, source::Source};
+use crate::text::first;
 use std::ops::Range;
 
 /// The credential after the name of its scheme.
-pub(super) fn credential(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn credential(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = &text[at..];
     let is_scheme = |name: &str| {
         rest.get(..name.len())
@@ -14,15 +15,18 @@ pub(super) fn credential(text: &str, at: usize) -> Option<Range<usize>> {
         .into_iter()
         .find(|name| is_scheme(name))?;
     let after = &rest[scheme.len()..];
-    let value = after
+    let near = first(after, 9);
+    let gap = near
         .trim_start_matches(' ')
         .trim_start_matches("%20")
         .trim_start_matches('+');
-    let gap = after.len() - value.len();
+    let gap = near.len() - gap.len();
     if gap == 0 || gap > 8 {
         return None;
     }
+    let value = &after[gap..];
     let length = value.bytes().take_while(|byte| is_part(*byte)).count();
+    text.charge(2 * length);
     let word = value[..length].trim_end_matches(['.', '-', ':']);
     let is_whole = at == 0 && text.len() == at + scheme.len() + gap + word.len();
     let is_named = rest.starts_with('B');

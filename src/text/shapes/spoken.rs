@@ -3,9 +3,14 @@
 
 use super::{
     prose,
+    source::Source,
     value::{self, Form},
 };
-use crate::text::keys::{self, Key};
+use crate::text::{
+    beginnings::Beginnings,
+    first,
+    keys::{self, Key},
+};
 use std::ops::Range;
 
 const NAMES: &[&str] = &[
@@ -20,32 +25,139 @@ const NAMES: &[&str] = &[
     "access key",
     "api token",
     "access token",
+    "otp",
+    "pin",
+    "one-time code",
+    "verification code",
+    "security code",
 ];
 
-/// A value after a name in a sentence: with quotes around a password, or if it looks random.
-pub(super) fn value(text: &str, at: usize) -> Option<Range<usize>> {
+static BEGINNINGS: Beginnings = Beginnings::NONE.with_all(NAMES);
+
+/// A value after a name in a sentence: in quotes or brackets if it is no word of prose, else if it
+/// looks like no word at all. `the password is hunter2`, `wrong password (x)`, `pin 4711`.
+pub(super) fn value(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = text.as_bytes().get(at..)?;
+    if !BEGINNINGS.may_begin_in_any_case(rest) {
+        return None;
+    }
     let name = NAMES.iter().find(|name| {
         rest.get(..name.len())
             .is_some_and(|word| word.eq_ignore_ascii_case(name.as_bytes()))
-            && rest.get(name.len()) == Some(&b' ')
+            && rest
+                .get(name.len())
+                .is_some_and(|next| !next.is_ascii_alphanumeric() && *next != b'_')
     })?;
-    let value = value::at(text, at + name.len() + 1)?;
+    let (start, is_in_brackets) = after_name(text, at + name.len())?;
+    let value = value::at(text, start)?;
     let word = &text[value.range.clone()];
     let is_password = name.starts_with("pass");
+    let may_be_number = is_password || name.ends_with("code") || matches!(*name, "otp" | "pin");
     let is_one = match value.form {
         Form::Quoted => {
             let is_short = word.len() <= 128 && !word.contains('\n');
-            is_short && !prose::is_word(word) && (is_password || prose::is_random(word))
+            is_short
+                && !prose::is_word(word)
+                && (is_password || prose::is_told(word, may_be_number))
         }
-        Form::Bare => prose::is_random(word) && !word.contains(['(', '=', ':']),
+        Form::Bare if is_in_brackets && is_password => {
+            !prose::is_word(word) && text[value.range.end..].starts_with(')')
+        }
+        Form::Bare => prose::is_told(word, may_be_number),
         Form::Group => false,
     };
     is_one.then_some(value.range)
 }
 
+/// Where a value may begin after a name, and whether in brackets: after a space or another sign,
+/// `is`, `to`, `for` somebody and a colon.
+fn after_name(text: &Source<'_>, at: usize) -> Option<(usize, bool)> {
+    let near = first(&text[at..], 96);
+    let rest = near.trim_start_matches([' ', '\t', ',', ';', '|', '\u{a0}']);
+    if rest.len() == near.len() {
+        return None;
+    }
+    let place = |rest: &str| at + near.len() - rest.len();
+    if let Some(inner) = rest.strip_prefix('(') {
+        return Some((place(inner), true));
+    }
+    let follows = ["is ", "is: ", "was ", "to "];
+    if let Some(rest) = follows.iter().find_map(|word| rest.strip_prefix(word)) {
+        return Some((place(rest), false));
+    }
+    if let Some(whom) = rest.strip_prefix("for ") {
+        let (whom, rest) = whom.split_once(": ")?;
+        let is_one = !whom.contains(' ') || whom.split(' ').count() == 2;
+        return is_one.then(|| (place(rest), false));
+    }
+    Some((place(rest), false))
+}
+
+/// The value after a name that stands for itself, with a space between: `AWS_SECRET_KEY x`.
+pub(super) fn after_identifier(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
+    let before = &text.as_bytes()[..at];
+    let name = before.iter().rev().take(64);
+    let length = name
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
+        .count();
+    let name = &text[at - length..at];
+    if !name.contains('_') || keys::read(name) == Key::Harmless {
+        return None;
+    }
+    let value = value::at(text, at)?;
+    let is_one = value.form == Form::Bare && prose::is_told(&text[value.range.clone()], false);
+    is_one.then_some(value.range)
+}
+
+/// A password as the second of two: `["password", "x1y2z3"]`, `('password', 'x1y2z3')`.
+pub(super) fn second(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
+    let near = first(&text[at + 1..], 96);
+    let name = near.trim_start_matches('\\');
+    let quote = name.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    let name = &name[1..];
+    let (name, rest) = name.split_once(quote)?;
+    let name = name.trim_end_matches('\\');
+    let rest = rest.strip_prefix(',')?;
+    if keys::read(name) == Key::Harmless {
+        return None;
+    }
+    let value = value::at(text, at + 1 + near.len() - rest.len())?;
+    let is_one = value.form == Form::Quoted && prose::is_told(&text[value.range.clone()], true);
+    is_one.then_some(value.range)
+}
+
+/// What a type with the name of a secret shows: `Secret("x")`.
+pub(super) fn shown(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
+    let before = text.as_bytes()[..at].iter().rev().take(64);
+    let length = before
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .count();
+    let name = &text[at - length..at];
+    let is_type = name.starts_with(|c: char| c.is_ascii_uppercase());
+    if !is_type || name == "Token" || keys::read(name) == Key::Harmless {
+        return None;
+    }
+    let value = value::at(text, at + 1)?;
+    let word = &text[value.range.clone()];
+    let is_one = value.form == Form::Quoted && !prose::is_word(word) && !word.contains(' ');
+    is_one.then_some(value.range)
+}
+
+/// Whether the object that begins there is one of a type with the name of a secret:
+/// `Password { value: "x" }`.
+pub(super) fn is_of_secret_type(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end_matches(' ').as_bytes();
+    let length = before.iter().rev().take(64);
+    let length = length
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .count();
+    let name = std::str::from_utf8(&before[before.len() - length..]).unwrap_or_default();
+    let is_type = name.starts_with(|c: char| c.is_ascii_uppercase());
+    is_type && name != "Token" && keys::read(name) != Key::Harmless
+}
+
 /// The value of a flag of a command, whose name begins there.
-pub(super) fn flag(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn flag(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = &text[at..];
     let length = rest
         .bytes()
@@ -77,8 +189,11 @@ pub(super) fn flag(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// What follows `-u` or `--user`, if there is a password in it and not the number of a group.
-pub(super) fn user(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn user(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
+    if let Some(password) = password(text, at) {
+        return Some(password);
+    }
     let name = ["u ", "user ", "proxy-user "]
         .iter()
         .find(|name| rest.starts_with(**name))?;
@@ -86,6 +201,25 @@ pub(super) fn user(text: &str, at: usize) -> Option<Range<usize>> {
     let (_, password) = text[value.range.clone()].split_once(':')?;
     let is_one = password.bytes().any(|byte| !byte.is_ascii_digit()) && !password.starts_with("//");
     is_one.then_some(value.range)
+}
+
+/// `sshpass -p x`, `mysql -px`.
+fn password(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
+    let rest = text[at..].strip_prefix('p')?;
+    let before = text[..at.checked_sub(1)?].trim_end();
+    if text[..at].ends_with("--") {
+        return None;
+    }
+    let start = if rest.starts_with(' ') && before.ends_with("sshpass") {
+        at + 2
+    } else if last_part(before).contains("mysql") && !rest.starts_with(' ') {
+        at + 1
+    } else {
+        return None;
+    };
+    let value = value::at(text, start)?;
+    text.charge(before.len().min(256));
+    (!value.range.is_empty()).then_some(value.range)
 }
 
 /// The content of an element whose tag ends there.
@@ -109,4 +243,14 @@ pub(super) fn element(text: &str, at: usize) -> Option<Range<usize>> {
     let content = &text[at + 1..];
     let content = &content[..content.find('<')?];
     (!content.trim().is_empty()).then_some(at + 1..at + 1 + content.len())
+}
+
+/// The end of a text, as far as a command is looked for.
+fn last_part(text: &str) -> &str {
+    let mut start = text.len().saturating_sub(128);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let near = &text[start..];
+    near.rsplit(['\n', ';', '|']).next().unwrap_or(near)
 }

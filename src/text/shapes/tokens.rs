@@ -1,5 +1,7 @@
 //! Tokens whose beginning names their issuer.
 
+use super::source::Source;
+use crate::text::beginnings::Beginnings;
 use std::ops::Range;
 
 type IsPart = fn(u8) -> bool;
@@ -113,9 +115,30 @@ const EXACT: &[(&str, usize, IsPart)] = &[
     ("dapi", 32, HEX),
 ];
 
+static BEGINNINGS: Beginnings = {
+    let mut all = Beginnings::NONE.with(OPENAI).with(JWT);
+    let mut at = 0;
+    while at < ISSUERS.len() {
+        all = all.with(ISSUERS[at].0);
+        at += 1;
+    }
+    at = 0;
+    while at < EXACT.len() {
+        all = all.with(EXACT[at].0);
+        at += 1;
+    }
+    all
+};
+
+const OPENAI: &str = "sk-";
+const JWT: &str = "eyJ";
+
 /// The token that begins there.
-pub(super) fn known(text: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn known(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = &text.as_bytes()[at..];
+    if !BEGINNINGS.may_begin(rest) {
+        return None;
+    }
     // Words of prose go on in small letters to their end.
     let letters = rest
         .iter()
@@ -143,8 +166,8 @@ pub(super) fn known(text: &str, at: usize) -> Option<Range<usize>> {
     };
     let length = issued
         .or_else(exact)
-        .or_else(|| openai(rest))
-        .or_else(|| jwt(rest))?;
+        .or_else(|| openai(text, rest))
+        .or_else(|| jwt(text, rest))?;
     let dots = rest[..length]
         .iter()
         .rev()
@@ -154,17 +177,24 @@ pub(super) fn known(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// `sk-` begins words too: a key has digits, and is long.
-fn openai(rest: &[u8]) -> Option<usize> {
-    let after = rest.strip_prefix(b"sk-")?;
+fn openai(text: &Source<'_>, rest: &[u8]) -> Option<usize> {
+    let after = rest.strip_prefix(OPENAI.as_bytes())?;
     let length = run(after, DASHED);
-    let is_key = length >= 20 && after[..length].iter().any(u8::is_ascii_digit);
+    text.charge(length);
+    let key = &after[..length];
+    let has = |is_one: fn(&u8) -> bool| key.iter().any(is_one);
+    let is_mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
+    let is_key = length >= 20
+        && (has(u8::is_ascii_digit) || (!key.contains(&b'-') && (is_mixed || length >= 32)));
     is_key.then_some(3 + length)
 }
 
 /// Three parts, of which the first is an object in Base64; the last one may be missing.
-fn jwt(rest: &[u8]) -> Option<usize> {
-    let head = run(rest.starts_with(b"eyJ").then_some(rest)?, DASHED);
+fn jwt(text: &Source<'_>, rest: &[u8]) -> Option<usize> {
+    let head = run(rest.starts_with(JWT.as_bytes()).then_some(rest)?, DASHED);
+    text.charge(head);
     let body = run(rest.get(head..)?.strip_prefix(b".")?, DASHED);
+    text.charge(body);
     if head < 10 || (body < 4 && rest.get(head + 1) != Some(&b'.')) {
         return None;
     }

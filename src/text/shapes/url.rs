@@ -34,3 +34,37 @@ fn has_no_port(authority: &str) -> bool {
             .split_once(':')
             .is_some_and(|(_, port)| port.bytes().any(|byte| !byte.is_ascii_digit()))
 }
+
+/// What people write before an address, and not as a user.
+const LABELS: &[&str] = &[
+    "mailto", "mail", "email", "to", "from", "cc", "bcc", "sip", "sips", "xmpp", "acct", "author",
+    "by",
+];
+
+/// The password before an `@`, without a scheme: `user:x1y2z3@db.example`.
+pub(super) fn password(text: &str, at: usize) -> Option<Range<usize>> {
+    let before = &text.as_bytes()[..at];
+    let count = |bytes: &[u8], is_one: fn(u8) -> bool| {
+        bytes
+            .iter()
+            .rev()
+            .take(64)
+            .take_while(|byte| is_one(**byte))
+            .count()
+    };
+    let length = count(before, |byte| {
+        byte.is_ascii_graphic() && !b":@/\"'<>(),;&?=".contains(&byte)
+    });
+    let before = before[..at - length].strip_suffix(b":")?;
+    let name = count(before, |byte| {
+        byte.is_ascii_alphanumeric() || b"._-".contains(&byte)
+    });
+    let name = &text[before.len() - name..before.len()];
+    let host = first(&text[at + 1..], 64);
+    let end = host.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-')));
+    let host = host[..end.unwrap_or(host.len())].trim_end_matches('.');
+    let is_host = host == "localhost" || (host.contains('.') && !host.starts_with('.'));
+    let is_user = !name.is_empty() && !LABELS.iter().any(|label| name.eq_ignore_ascii_case(label));
+    let start = at - length;
+    (is_host && is_user && super::prose::is_random(&text[start..at])).then_some(start..at)
+}

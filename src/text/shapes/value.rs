@@ -1,5 +1,7 @@
 //! Where the value of a name ends.
 
+use super::source::Source;
+use crate::text::first;
 use std::ops::Range;
 
 /// A value as it is written, without its quotes.
@@ -18,21 +20,30 @@ pub(super) enum Form {
 }
 
 /// The value that begins there, after spaces.
-pub(super) fn at(text: &str, at: usize) -> Option<Value> {
+pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
     let bytes = text.as_bytes();
-    let spaces = bytes[at..].iter().take(8);
-    let spaces = spaces
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count();
+    let near = first(&text[at..], 16);
+    let spaces = near.len() - near.trim_start_matches([' ', '\t', '\u{a0}']).len();
     let start = skip_wrapper(bytes, at + spaces);
     let backslashes = bytes[start..]
         .iter()
         .take_while(|byte| **byte == b'\\')
         .count();
     match bytes.get(start + backslashes)? {
+        quote @ (b'"' | b'\'') if bytes[start..].starts_with(&[*quote; 3]) => {
+            let start = start + 3;
+            let end = text[start..].find(&text[start - 3..start]);
+            let end = end.map_or(text.len(), |length| start + length);
+            text.charge(end - start);
+            Some(Value {
+                range: start..end,
+                form: Form::Quoted,
+            })
+        }
         quote @ (b'"' | b'\'' | b'`') => {
             let start = start + backslashes + 1;
             let end = quoted_end(bytes, start, *quote, backslashes);
+            text.charge(end - start);
             Some(Value {
                 range: start..end,
                 form: Form::Quoted,
@@ -40,10 +51,22 @@ pub(super) fn at(text: &str, at: usize) -> Option<Value> {
         }
         b'{' | b'[' if backslashes == 0 => {
             let end = group_end(bytes, start);
+            text.charge(end - start);
+            let goes_on = bytes.get(end).is_some_and(u8::is_ascii_alphanumeric);
             Some(Value {
-                range: start..end,
-                form: Form::Group,
+                range: start..if goes_on { bare_end(text, end) } else { end },
+                form: if goes_on { Form::Bare } else { Form::Group },
             })
+        }
+        b'<' => {
+            let inner = first(&text[start + 1..], 128).split('>').next()?;
+            let is_one = super::prose::is_random(inner);
+            let end = start + 1 + if is_one { inner.len() } else { 0 };
+            Some(Value {
+                range: start + usize::from(is_one)..end,
+                form: Form::Bare,
+            })
+            .filter(|_| is_one)
         }
         _ => {
             let end = bare_end(text, start);
@@ -112,20 +135,18 @@ fn group_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-fn bare_end(text: &str, start: usize) -> usize {
+fn bare_end(text: &Source<'_>, start: usize) -> usize {
     let rest = &text[start..];
-    let end = rest.find(|c: char| {
-        c.is_whitespace() || c.is_control() || matches!(c, '&' | ';' | '"' | '\'' | '`' | '<')
+    let end = rest.char_indices().find(|(at, c)| match c {
+        '&' | ';' | '"' | '\'' | '`' | '<' => true,
+        // An escaped end of a line.
+        '\\' => matches!(rest.as_bytes().get(at + 1), Some(b'n' | b'r')),
+        ',' => is_next_of_list(&rest[at + 1..]),
+        c => c.is_whitespace() || c.is_control(),
     });
-    let word = &rest[..end.unwrap_or(rest.len())];
-    // An escaped end of a line.
-    let word = ["\\n", "\\r"]
-        .iter()
-        .filter_map(|end| word.find(end))
-        .min()
-        .map_or(word, |end| &word[..end]);
-    // The next of a list, and what closes a sentence.
-    let word = next_of_list(word).map_or(word, |comma| &word[..comma]);
+    let word = &rest[..end.map_or(rest.len(), |(end, _)| end)];
+    text.charge(word.len());
+    // What closes a sentence.
     let closes: &[char] = if word.starts_with("${") {
         &[',', '.']
     } else {
@@ -134,29 +155,66 @@ fn bare_end(text: &str, start: usize) -> usize {
     start + word.trim_end_matches(closes).len()
 }
 
-/// The comma of `password=a,user=b`.
-fn next_of_list(word: &str) -> Option<usize> {
-    word.match_indices(',').map(|(at, _)| at).find(|at| {
-        let next = &word[at + 1..];
-        let name = next
-            .bytes()
-            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-            .count();
-        name > 0 && matches!(next.as_bytes().get(name), Some(b'=' | b':'))
-    })
+/// Whether another name follows a comma: `password=a,user=b`.
+fn is_next_of_list(next: &str) -> bool {
+    let name = next
+        .bytes()
+        .take(64)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+        .count();
+    name > 0 && matches!(next.as_bytes().get(name), Some(b'=' | b':'))
 }
 
 /// The end of the line, or of the string in which it stands.
-pub(super) fn line_end(text: &str, start: usize) -> usize {
-    let rest = &text[start..];
-    let end = rest.find(|c: char| {
-        (c.is_control() && c != '\t') || matches!(c, '"' | '\'' | '`' | '\u{2028}')
+pub(super) fn line_end(text: &Source<'_>, start: usize) -> usize {
+    let length = line_length(&text[start..]);
+    text.charge(length);
+    start + length
+}
+
+/// How long the line is that a text begins with.
+pub(super) fn line_length(text: &str) -> usize {
+    let end = text.char_indices().find(|(at, c)| match c {
+        '"' | '\'' | '`' | '\u{2028}' => true,
+        '\\' => matches!(text.as_bytes().get(at + 1), Some(b'n' | b'r')),
+        c => c.is_control() && *c != '\t',
     });
-    let line = &rest[..end.unwrap_or(rest.len())];
-    let line = ["\\n", "\\r"]
-        .iter()
-        .filter_map(|end| line.find(end))
-        .min()
-        .map_or(line, |end| &line[..end]);
-    start + line.trim_end_matches([' ', '\\']).len()
+    let line = &text[..end.map_or(text.len(), |(end, _)| end)];
+    line.trim_end_matches([' ', '\\']).len()
+}
+
+/// The lines of a value that is set below its name, as in YAML: `|` and lines that are indented, or
+/// one word on the next line.
+pub(super) fn block(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
+    let rest = text[at..].trim_start_matches(' ');
+    let marked = rest.trim_start_matches(['|', '>', '-', '+']);
+    let is_marked = marked.len() < rest.len() && rest.starts_with(['|', '>']);
+    let lines = if is_marked { marked } else { rest };
+    let lines = lines
+        .strip_prefix('\n')
+        .or_else(|| lines.strip_prefix("\r\n"))
+        .or_else(|| lines.strip_prefix("\\n"))?;
+    let start = text.len() - lines.len();
+    let indented = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let depth = indented(lines);
+    if depth == 0 {
+        return None;
+    }
+    let mut end = start;
+    for line in lines.split_inclusive('\n') {
+        if indented(line) < depth && !line.trim().is_empty() {
+            break;
+        }
+        end += line.len();
+        if !is_marked {
+            break;
+        }
+    }
+    text.charge(end - start);
+    let block = text[start..end].trim_end();
+    let word = block.trim_start().trim_start_matches("- ");
+    let is_one =
+        is_marked || !(word.contains(' ') || word.ends_with(':') || super::prose::is_word(word));
+    let begin = start + block.len() - word.len();
+    is_one.then_some(begin..start + block.len())
 }

@@ -6,6 +6,7 @@ use mcp_resilience::{
     Failure,
     call_log::{ArgumentLogging, CallLogLayer},
     classify::ClassifyLayer,
+    fatal::FatalLayer,
     is_error::IsErrorLayer,
     reconnect::ReconnectLayer,
 };
@@ -158,6 +159,17 @@ async fn the_work_for_hostile_arguments_and_texts_is_bounded() {
     assert_eq!(line["error"], "[masked]");
 }
 
+/// Read anew for each value and at each place, this text would take hours.
+#[tokio::test]
+async fn the_work_for_a_run_of_backslashes_is_bounded_whatever_the_values() {
+    let values: Vec<String> = (0..64).map(|n| format!("value-{n}\\")).collect();
+    let text = "\\".repeat(16 * 1024);
+    for text in [text, "\\\\\\\"".repeat(4 * 1024)] {
+        let line = line_of(json!({"passwords": values}), &text).await;
+        assert!(line["error"].as_str().unwrap().starts_with('\\'));
+    }
+}
+
 /// All strings that a call leaves in events and spans.
 async fn events_of(run: impl AsyncFn()) -> String {
     let events = traced(run).await;
@@ -219,4 +231,68 @@ async fn a_stack_inside_a_tool_masks_what_the_call_around_it_masks() {
     assert_eq!(inner_lines.only()["error"], "no [masked], no [masked]");
     // Of the tool's own calls the line outside knows nothing.
     assert_eq!(lines.only()["error"], "no [masked], no CANARY-2");
+}
+
+/// A stack without a log, in a task that no call polls.
+async fn in_a_task(text: &'static str) {
+    let tools = ServiceBuilder::new()
+        .layer(IsErrorLayer::new())
+        .layer(retry())
+        .layer(ClassifyLayer::new())
+        .service(Script::new([
+            Err(Failure::rate_limited(None).with_message(text).into()),
+            Ok(Answer::ok("x")),
+        ]));
+    let _ = tools.oneshot(Call::read_only("inner")).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_spawned_task_tells_is_masked_while_the_call_runs_and_a_little_longer() {
+    let events = events_of(async || {
+        let tool = service_fn(async |_: Call| {
+            tokio::spawn(in_a_task("trying grobelwurz for 4712"))
+                .await
+                .unwrap();
+            Ok::<_, BoxError>(Answer::ok("x"))
+        });
+        let log = CallLogLayer::new(Lines::default())
+            .redact(|text| Cow::Owned(text.replace("4712", "[customer]")));
+        let call = Call::tool("login").arguments(json!({"password": "grobelwurz"}));
+        let _ = log.layer(tool).oneshot(call).await;
+        in_a_task("tried grobelwurz for 4712").await;
+    })
+    .await;
+    for masked in [
+        "trying [masked] for [customer]",
+        "tried [masked] for [customer]",
+    ] {
+        assert!(events.contains(masked), "no {masked:?}: {events}");
+    }
+    assert!(!events.contains("grobelwurz"), "{events}");
+}
+
+#[tokio::test]
+async fn the_reason_for_the_end_is_masked_on_stderr_and_no_other_caller_reads_it() {
+    let fatal = FatalLayer::new();
+    let handle = fatal.handle();
+    let lines = Lines::default();
+    let tools = ServiceBuilder::new()
+        .layer(CallLogLayer::new(lines.clone()))
+        .layer(fatal.answering())
+        .service(Script::new([Err(Failure::fatal("no quendelkraut")
+            .because("quendelkraut again")
+            .into())]));
+    let call = Call::tool("login").arguments(json!({"password": "quendelkraut"}));
+    let _ = tools.clone().oneshot(call).await;
+    assert_eq!(
+        format!("{:?}", handle.cause().unwrap()),
+        "no [masked]: [masked] again"
+    );
+    assert_eq!(handle.wait().await.to_string(), "no [masked]");
+
+    let refused = tools.oneshot(Call::tool("other")).await.unwrap_err();
+    assert_eq!(refused.to_string(), "the tool server is out of service");
+    let line = lines.all().remove(1);
+    let error = line["error"].as_str().unwrap();
+    assert!(error.ends_with("no [masked]: [masked] again"), "{error}");
 }

@@ -194,3 +194,17 @@ async fn only_a_call_that_nobody_waits_for_is_cancelled() {
     assert!(call.await.is_err());
     assert_eq!(lines.only()["outcome"], "cancelled");
 }
+
+#[tokio::test]
+async fn the_debug_form_of_a_record_has_no_more_than_its_line() {
+    let call = Call::tool("login").arguments(json!({"password": "CANARY-1"}));
+    let failure = Failure::tool("no CANARY-1").because("CANARY-1 again");
+    look(call, [(Duration::ZERO, Err(failure.into()))], |record| {
+        let shown = format!("{record:?} {record:#?}");
+        assert!(
+            !shown.contains("CANARY") && shown.contains("no [masked]"),
+            "{shown}"
+        );
+    })
+    .await;
+}

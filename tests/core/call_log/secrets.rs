@@ -10,7 +10,7 @@ use mcp_resilience::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tower::{BoxError, ServiceBuilder, ServiceExt};
+use tower::{BoxError, Layer, ServiceBuilder, ServiceExt};
 
 /// A text, and what must not be read of it.
 #[derive(Deserialize)]
@@ -44,8 +44,17 @@ impl Sink for Both {
     }
 }
 
+/// Which calls are made.
+#[derive(Clone, Copy, PartialEq)]
+enum Around {
+    Log,
+    /// Also without a log around them: then the values of all calls of the process are masked, those
+    /// of other tests too.
+    LogAndNothing,
+}
+
 /// A call with the text in each place, and what it leaves: lines, events and spans.
-async fn left_by(text: &str, key: &str) -> Vec<Value> {
+async fn left_by(text: &str, key: &str, around: Around) -> Vec<Value> {
     let sink = Both::default();
     let busy = || -> BoxError {
         let failure = Failure::rate_limited(None).with_code(text.to_owned());
@@ -79,7 +88,9 @@ async fn left_by(text: &str, key: &str) -> Vec<Value> {
                 .service(Script::new(steps));
             let _ = tools.oneshot(call).await;
         }
-        // The events that nobody's call log has around it.
+        if around == Around::Log {
+            return;
+        }
         let tools = ServiceBuilder::new()
             .layer(IsErrorLayer::new())
             .layer(retry())
@@ -117,7 +128,7 @@ fn strings(value: &Value, see: &mut impl FnMut(&str)) {
 async fn no_secret_of_the_corpus_is_in_any_line_event_or_span() {
     let mut wrong = Vec::new();
     for case in texts() {
-        let left = left_by(&case.text, &case.text).await;
+        let left = left_by(&case.text, &case.text, Around::LogAndNothing).await;
         assert!(left.len() > 8, "lines, events and spans: {}", left.len());
         for value in &left {
             strings(value, &mut |seen| {
@@ -140,7 +151,7 @@ async fn no_secret_of_the_corpus_is_in_any_line_event_or_span() {
 async fn no_look_alike_of_the_corpus_is_masked() {
     let mut wrong = Vec::new();
     for text in look_alikes() {
-        for value in &left_by(&text, "quote").await {
+        for value in &left_by(&text, "quote", Around::Log).await {
             strings(value, &mut |seen| {
                 if seen.contains("[masked]") {
                     wrong.push(format!("{text:?} in {seen:?}"));
@@ -156,6 +167,45 @@ async fn no_look_alike_of_the_corpus_is_masked() {
         wrong.len(),
         wrong.join("\n")
     );
+}
+
+/// Read to its end at each place, each of these texts would take seconds to minutes.
+#[tokio::test(start_paused = true)]
+async fn the_work_for_texts_of_overlapping_values_is_bounded() {
+    let units = [
+        "1=",
+        "9=,",
+        "9=AA",
+        "code=",
+        "key=",
+        "?code=,",
+        "token=the,",
+        "code=\\",
+        "basic+",
+        "eyJ-",
+        "sk-",
+        "token token=",
+        "key=[",
+        "{\"name\":[",
+        "password: ",
+        "password->",
+        "pin,",
+        "a:b1@",
+        "password=<",
+        "token\t",
+        "password%3D",
+        "['password','",
+        "password:\n ",
+        "[(\"pin\",",
+    ];
+    for unit in units {
+        let text = unit.repeat(16 * 1024 / unit.len());
+        let lines = Lines::default();
+        let tools = CallLogLayer::new(lines.clone());
+        let tools = tools.layer(Script::new([Err(Failure::tool(text).into())]));
+        let _ = tools.oneshot(Call::tool("t")).await;
+        assert!(lines.only()["error"].is_string(), "{unit}");
+    }
 }
 
 #[tokio::test]

@@ -75,7 +75,7 @@ async fn clones_shut_together() {
         panic!("no JSON-RPC error: {refused:?}");
     };
     assert_eq!(error.code.0, -32603);
-    assert_eq!(error.message, "the shelf is gone");
+    assert_eq!(error.message, "the tool server is out of service");
     assert_eq!(handle.wait().await.to_string(), "the shelf is gone");
     // A call that is refused is a call too.
     let lines = log.all();
@@ -156,7 +156,10 @@ async fn sessions_over_http_share_the_budget_and_the_end() {
 
     call_over(&first, 6, "fatal").await;
     let answer = call_over(&second, 2, "fine").await;
-    assert_eq!(answer["error"]["message"], "the shelf is gone");
+    assert_eq!(
+        answer["error"]["message"],
+        "the tool server is out of service"
+    );
     assert!(handle.cause().is_some());
     assert_eq!(log.all().len(), 8, "one line each, in one log");
 }

@@ -1,4 +1,5 @@
-use crate::text::shown;
+use super::key_lines::KeyLines;
+use crate::text::{SCAN_LIMIT, shown};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -22,21 +23,23 @@ impl LastWords {
     pub(super) async fn read(&self, mut stream: impl AsyncRead + Unpin) {
         let mut chunk = [0; 4096];
         let mut line = Vec::new();
+        let mut key_lines = KeyLines::default();
         while let Ok(length @ 1..) = stream.read(&mut chunk).await {
             for byte in &chunk[..length] {
                 if *byte == b'\n' {
-                    self.end_line(&mut line);
-                } else if line.len() < LINE {
+                    self.end_line(&mut line, &mut key_lines);
+                } else if line.len() < SCAN_LIMIT {
                     line.push(*byte);
                 }
             }
         }
-        self.end_line(&mut line);
+        self.end_line(&mut line, &mut key_lines);
     }
 
-    fn end_line(&self, line: &mut Vec<u8>) {
+    fn end_line(&self, line: &mut Vec<u8>, key_lines: &mut KeyLines) {
         let text = String::from_utf8_lossy(line);
-        let text = shown(text.trim_end(), LINE);
+        let text = key_lines.masked(text.trim_end());
+        let text = text.map(|text| shown(&text, LINE)).unwrap_or_default();
         line.clear();
         if text.is_empty() {
             return;
@@ -51,5 +54,34 @@ impl LastWords {
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_key_over_several_lines_is_one_mask_whichever_lines_are_kept() {
+        let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+        let key = format!("{}AbC=\n", format!("{line}\n").repeat(26));
+        for (before, after) in [
+            ("", "-----END PRIVATE KEY-----\nthe end\n"),
+            ("", "thread panicked at x\nthe end\n"),
+            ("key: ", "-----END PRIVATE KEY----- was refused\nthe end\n"),
+        ] {
+            let text = format!("one\n{before}-----BEGIN PRIVATE KEY-----\n{key}{after}");
+            let words = LastWords::default();
+            words.read(text.as_bytes()).await;
+            let lines = words.lines();
+            assert_eq!(lines.first().map(String::as_str), Some("one"));
+            assert_eq!(lines.last().map(String::as_str), Some("the end"));
+            assert_eq!(lines.len(), 4, "{lines:?}");
+            assert!(
+                lines
+                    .iter()
+                    .all(|line| !line.contains("MII") && !line.contains("AbC"))
+            );
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod ended;
 mod group;
+mod key_lines;
 mod last_words;
 mod supervisor;
 

@@ -1,5 +1,8 @@
 use super::asked::Asked;
-use crate::failure::{Failure, escaped};
+use crate::{
+    failure::Failure,
+    text::{first, shown},
+};
 use ::rmcp::{
     ErrorData,
     model::{ErrorCode, ServerJsonRpcMessage},
@@ -9,6 +12,9 @@ use std::{error::Error, fmt, sync::OnceLock};
 
 /// How much of a text is shown, in bytes.
 pub(super) const BEGINNING: usize = 200;
+
+/// How much of it is read for secrets.
+const READ: usize = 4 * BEGINNING;
 
 /// The longest reason, in bytes: it may quote the server.
 pub(super) const REASON: usize = 300;
@@ -37,10 +43,11 @@ impl Unreadable {
         beginning: &str,
         length: usize,
     ) -> Self {
+        // Without secrets at once: it may be told with another call than the one that it quotes.
         Self {
-            reason: escaped(reason.as_ref(), REASON, &[]),
+            reason: shown(reason.as_ref(), REASON),
             length,
-            beginning: escaped(beginning, BEGINNING, &[]),
+            beginning: shown(first(beginning, READ), BEGINNING),
             more: 0,
         }
     }

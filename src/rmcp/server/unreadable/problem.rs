@@ -6,7 +6,7 @@ use ::rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
 
-/// The most of serde's words that a client gets. They hold values of its request.
+/// The most of serde's words that a client gets.
 const WORDS: usize = 200;
 
 /// What is wrong with the parameters of a call. It names fields and kinds of values, and no values:
@@ -20,12 +20,29 @@ pub(super) fn of_call(request: &CustomRequest) -> String {
     format!("{}: {problem}", request.method)
 }
 
-/// What is wrong with parameters of any method, for the client alone.
+/// What is wrong with parameters of any method. It names fields and kinds of values, and no values:
+/// rmcp logs the answer.
 pub(super) fn in_words(method: &str, error: &Error) -> String {
-    let error = error.to_string();
+    let error = without_values(&error.to_string());
     let shown = first(&error, WORDS);
     let mark = if shown.len() < error.len() { "…" } else { "" };
     format!("{method}: the parameters cannot be read: {shown}{mark}")
+}
+
+/// serde's words without the value that they quote: it stands between the kind of the error and what
+/// was expected.
+fn without_values(error: &str) -> String {
+    if error.starts_with("missing field ") {
+        return error.to_owned();
+    }
+    let Some(expected) = error.rfind(", expected ") else {
+        return "a value is not of the form that was expected".to_owned();
+    };
+    let kind = error[..expected]
+        .split(['"', '`'])
+        .next()
+        .unwrap_or_default();
+    format!("{}{}", kind.trim_end(), &error[expected..])
 }
 
 fn of<P: DeserializeOwned>(subject: &str, request: &CustomRequest) -> String {

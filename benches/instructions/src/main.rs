@@ -1,0 +1,189 @@
+//! The calls whose instructions `benches/instructions/run` counts.
+//!
+//! Without arguments, this lists the cases. With the name of a case and a number, it makes that many calls within
+//! [`counted`], which is where the counting starts and ends. Making the requests is not counted, nor is dropping the
+//! answers.
+
+#![allow(
+    clippy::print_stdout,
+    reason = "the script reads the names of the cases"
+)]
+
+mod call;
+#[path = "../../overhead/tower_retry.rs"]
+mod tower_retry;
+
+use call::{Answer, Call, Tool};
+use mcp_resilience::{
+    Failure, ResilienceLayer,
+    call::ToolResult,
+    call_log::{CallLogLayer, Record, Sink},
+    failure::Delivery,
+    policy::{Policies, Policy},
+    reconnect::ReconnectLayer,
+    retry::RetryLayer,
+};
+use std::{env, fmt::Debug, future::ready, hint::black_box, io, iter::repeat, time::Duration};
+use tokio::runtime::{Builder, Runtime};
+use tower::{Layer, Service, ServiceExt, retry::RetryLayer as TowerRetryLayer, service_fn};
+use tower_retry::Attempts;
+
+/// Calls before those that count: what is made once is made here.
+const BEFORE: usize = 4;
+
+type Run = fn(usize);
+
+const CASES: &[(&str, Run)] = &[
+    ("bare", |calls| run(Tool, calls)),
+    ("tower::retry", |calls| {
+        run(TowerRetryLayer::new(Attempts::new()).layer(Tool), calls);
+    }),
+    ("retry", |calls| run(RetryLayer::new().layer(Tool), calls)),
+    ("reconnect", |calls| {
+        let connector = service_fn(|(): ()| ready(Ok::<_, io::Error>(Tool)));
+        run(ReconnectLayer::new(()).layer(connector), calls);
+    }),
+    ("preset", |calls| {
+        run(preset(CallLogLayer::off()).layer(Tool), calls)
+    }),
+    ("preset, policies", |calls| {
+        run(with_policies(CallLogLayer::off()).layer(Tool), calls);
+    }),
+    ("preset, rendered log", |calls| {
+        run(preset(CallLogLayer::new(Rendered)).layer(Tool), calls);
+    }),
+    ("flagged result", |calls| {
+        let flagged = Tool.map_response(flagged);
+        run(preset(CallLogLayer::off()).layer(flagged), calls);
+    }),
+    ("flagged result, rendered log", |calls| {
+        let flagged = Tool.map_response(flagged);
+        run(preset(CallLogLayer::new(Rendered)).layer(flagged), calls);
+    }),
+    ("one repeat without a wait", |calls| {
+        let retry = RetryLayer::builder()
+            .waits(|| repeat(Duration::ZERO))
+            .no_budget()
+            .build();
+        let layer = ResilienceLayer::builder()
+            .log(CallLogLayer::off())
+            .retry(retry.expect("valid settings"))
+            .build();
+        run(layer.expect("valid settings").layer(refusing_once()), calls);
+    }),
+];
+
+fn main() {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let named = |name: &str| CASES.iter().find(|(case, _)| *case == name);
+    if let [name, calls] = &arguments[..]
+        && let Some((_, run)) = named(name)
+    {
+        run(calls.parse().expect("a number of calls"));
+        return;
+    }
+    for (name, _) in CASES {
+        println!("{name}");
+    }
+}
+
+/// Makes so many calls, one after the other.
+fn run<S>(mut service: S, calls: usize)
+where
+    S: Service<Call, Response = Answer>,
+    S::Error: Debug,
+{
+    let runtime = Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.expect("a runtime to call on");
+    let mut requests: Vec<_> = (0..BEFORE + calls).map(|_| Call::new()).collect();
+    let mut answers = Vec::with_capacity(requests.len());
+    for calls in [BEFORE, calls] {
+        let requests = requests.split_off(requests.len() - calls);
+        let mut make = Some(|| answer(&runtime, &mut service, requests, &mut answers));
+        let mut make = || make.take().map_or((), |make| make());
+        if calls == BEFORE {
+            make();
+        } else {
+            counted(&mut make);
+        }
+    }
+}
+
+/// The script counts what happens in here. No other function has this name.
+#[inline(never)]
+fn counted(make: &mut dyn FnMut()) {
+    black_box(make)();
+}
+
+fn answer<S>(runtime: &Runtime, service: &mut S, requests: Vec<Call>, answers: &mut Vec<Answer>)
+where
+    S: Service<Call, Response = Answer>,
+    S::Error: Debug,
+{
+    runtime.block_on(async {
+        for request in requests {
+            let ready = service.ready().await.expect("ready");
+            answers.push(ready.call(request).await.expect("a result"));
+        }
+    });
+}
+
+fn preset(log: CallLogLayer) -> ResilienceLayer {
+    let layer = ResilienceLayer::builder().log(log).build();
+    layer.expect("valid settings")
+}
+
+/// The tool that is called has a policy, among others.
+fn with_policies(log: CallLogLayer) -> ResilienceLayer {
+    let names = [
+        "add",
+        "export",
+        "import",
+        "list",
+        "pay",
+        "search_catalog",
+        "send",
+    ];
+    let policy = || {
+        Policy::new()
+            .max_attempts(4)
+            .ceiling(Duration::from_secs(7200))
+    };
+    let policies = names.into_iter().fold(Policies::new(), |policies, name| {
+        policies.tool(name, policy())
+    });
+    let layer = ResilienceLayer::builder()
+        .log(log)
+        .policies(policies)
+        .build();
+    layer.expect("valid settings")
+}
+
+/// Makes the line, and drops it.
+struct Rendered;
+
+impl Sink for Rendered {
+    fn write(&self, record: &Record<'_>) {
+        black_box(record.to_json());
+    }
+}
+
+fn flagged(mut answer: Answer) -> Answer {
+    answer.flag();
+    answer
+}
+
+/// Refuses every other call.
+fn refusing_once() -> impl Service<Call, Response = Answer, Error = Failure, Future: Send> + Clone {
+    let mut refuses = false;
+    service_fn(move |call: Call| {
+        refuses = !refuses;
+        let answer = (!refuses).then(|| Tool.call(call));
+        async move {
+            match answer {
+                Some(answer) => answer.await.map_err(|never| match never {}),
+                None => Err(Failure::unavailable(None).with_delivery(Delivery::NotSent)),
+            }
+        }
+    })
+}

@@ -1,0 +1,43 @@
+//! Rules out most words by their first two characters.
+
+/// A set of the first two characters of names.
+pub(super) struct Beginnings {
+    /// For each first character, a bit for each second one.
+    seconds: [u128; 128],
+}
+
+impl Beginnings {
+    pub(super) const NONE: Self = Self { seconds: [0; 128] };
+
+    /// With a name in ASCII that has at least two characters.
+    pub(super) const fn with(mut self, name: &str) -> Self {
+        let name = name.as_bytes();
+        self.seconds[name[0] as usize] |= 1 << name[1];
+        self
+    }
+
+    /// With all of these names.
+    pub(super) const fn with_all(mut self, names: &[&str]) -> Self {
+        let mut at = 0;
+        while at < names.len() {
+            self = self.with(names[at]);
+            at += 1;
+        }
+        self
+    }
+
+    /// Whether one of the names may begin a text.
+    pub(super) fn may_begin(&self, text: &[u8]) -> bool {
+        matches!(text, [first, second, ..] if self.has(*first, *second))
+    }
+
+    /// The same whatever the case, if all names have small letters and spaces alone.
+    pub(super) fn may_begin_in_any_case(&self, text: &[u8]) -> bool {
+        matches!(text, [first, second, ..] if self.has(first | 0x20, second | 0x20))
+    }
+
+    pub(super) fn has(&self, first: u8, second: u8) -> bool {
+        let seconds = self.seconds.get(usize::from(first));
+        seconds.is_some_and(|seconds| second < 128 && seconds >> second & 1 == 1)
+    }
+}
