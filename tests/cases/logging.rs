@@ -203,6 +203,10 @@ async fn case_082_numbers_that_json_lacks_break_no_line_and_no_call() {
         assert!(seen.answer.is_ok());
         assert_eq!(seen.line["outcome"], "success");
         assert_eq!(seen.line["arguments"], json!({"x": null, "list": [null]}));
+        if odd == f64::INFINITY {
+            // A hint that no wait is long enough for.
+            continue;
+        }
         // A hint that is none.
         let failure = json!({"code": "rate_limited", "error": "x", "retryAfter": odd.to_string()});
         let seen = see(call(), [Ok(Answer::envelope(failure)), fine()]).await;

@@ -79,7 +79,7 @@ async fn case_040_a_wait_of_zero_is_no_hint_and_lets_the_backoff_grow() {
         ("retryAfter", json!(0.0)),
         ("retryAfterMs", json!(0)),
         ("retryAfter", json!("Thu, 01 Jan 1970 00:00:00 GMT")),
-        ("resetAt", json!(1)),
+        ("resetAt", json!(1_000_000_000)),
         ("retryAt", json!("2001-01-01T00:00:00Z")),
     ];
     for (name, zero) in zeros {
@@ -106,7 +106,7 @@ async fn case_043_a_wait_above_the_maximum_is_not_slept() {
         seen.flagged();
     }
     // What is no wait is no hint.
-    for hint in [json!("inf"), json!(-1)] {
+    for hint in [json!("NaN"), json!(-1)] {
         let seen = once("retryAfter", &hint).await;
         assert_eq!(millis(&seen.calls), [0, 100], "{hint}");
     }
@@ -168,7 +168,7 @@ async fn case_045_a_date_is_waited_for_and_nonsense_is_no_error() {
         json!("Thu, 99 Foo 2099 00:00:00 GMT"),
         json!("12:30"),
         json!("1e"),
-        json!([3]),
+        json!([]),
         json!({"seconds": "x"}),
         json!(null),
         json!(true),

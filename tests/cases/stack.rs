@@ -46,7 +46,7 @@ pub(crate) fn retry() -> RetryBuilder {
         .backoff(Backoff::new(100 * MS, 10 * SECOND).unwrap())
         .jitter(Jitter::none())
         .no_budget()
-        .no_deadline()
+        .no_retry_window()
 }
 
 /// The preset with that retry.

@@ -321,7 +321,7 @@ async fn a_json_rpc_error_and_what_only_the_host_can_handle_pass_as_errors() {
 #[tokio::test]
 async fn resources_and_prompts_have_the_protocol_way_alone() {
     let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
-    let bug = || BoxError::from("no column hunter2 in table");
+    let bug = || BoxError::from("no column surname in table");
     let missing = "No book titled 'Nothing' in the catalog.";
     let closed = "closed on Mondays";
     let book = || Call::resource("books://Nothing");
@@ -437,7 +437,7 @@ impl Write for Log {
 #[tokio::test]
 async fn of_a_crash_the_model_gets_an_id_and_the_operator_the_rest_under_it() {
     let panicking = service_fn(async |call: Call| -> Thrown {
-        assert!(call.name != "search", "no column hunter2 in table");
+        assert!(call.name != "search", "no column surname in table");
         let envelope = json!({"code": "forbidden", "error": "hunter3"});
         Ok(unflagged(&envelope, ""))
     });
@@ -464,7 +464,7 @@ async fn of_a_crash_the_model_gets_an_id_and_the_operator_the_rest_under_it() {
     drop((guard, second));
 
     assert!(answer.is_error && quiet.is_error);
-    assert!(!format!("{answer:?}").contains("hunter2"), "{answer:?}");
+    assert!(!format!("{answer:?}").contains("surname"), "{answer:?}");
     let rest = answer.text().strip_prefix("Error executing tool search");
     let id = rest.and_then(|rest| rest.strip_prefix(" (call ")?.strip_suffix(')'));
     let id = id.unwrap();
@@ -474,7 +474,7 @@ async fn of_a_crash_the_model_gets_an_id_and_the_operator_the_rest_under_it() {
     let [crash, warning] = *log.lines().collect::<Vec<_>>() else {
         panic!("two lines: {log}")
     };
-    for part in ["ERROR", "no column hunter2 in table", id] {
+    for part in ["ERROR", "no column surname in table", id] {
         assert!(crash.contains(part), "{part}: {crash}");
     }
     assert!(warning.contains("WARN"), "{warning}");
