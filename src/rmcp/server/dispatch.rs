@@ -9,6 +9,7 @@ use crate::{
     rmcp::{Answer, Request},
 };
 use ::rmcp::{ErrorData, RoleServer, ServerHandler, model::Tool, service::RequestContext};
+use std::future::ready;
 use tower::{Service, ServiceExt};
 
 impl<H, S> Resilient<H, S>
@@ -51,18 +52,27 @@ where
         let cancellation = call.context().ct.clone();
         let mut answer = Net::under(self.stack.clone().oneshot(call));
         // The answer first: one that is there is not thrown away.
-        tokio::select! {
+        let outcome = tokio::select! {
             biased;
-            outcome = &mut answer => match outcome {
-                Ok(Ok(answer)) => Ok(answer.into_inner()),
-                Ok(Err(error)) => Err(self.refuse(&Failure::from_any(error))),
-                Err(panic) => Err(report(&panic)),
-            },
-            // Nobody reads this.
-            () = cancellation.cancelled() => Err(error_data::answer(&Failure::cancelled(""))),
+            outcome = &mut answer => Some(outcome),
+            () = cancellation.cancelled() => {
+                // Nobody reads this.
+                return Err(error_data::answer(&Failure::cancelled("")));
+            }
             never = Reporting::beat(reporting.as_ref()) => match never {},
-            // In a wait, or in a queue: what runs is cut off where it runs.
-            () = self.running.cut_off() => {
+            // What runs is cut off where it runs, and answers at once.
+            () = self.running.cut_off() => tokio::select! {
+                biased;
+                outcome = &mut answer => Some(outcome),
+                () = ready(()) => None,
+            },
+        };
+        match outcome {
+            Some(Ok(Ok(answer))) => Ok(answer.into_inner()),
+            Some(Ok(Err(error))) => Err(self.refuse(&Failure::from_any(error))),
+            Some(Err(panic)) => Err(report(&panic)),
+            // In a wait, or in a queue.
+            None => {
                 ledger::drop_for(shut_down(), answer);
                 Err(self.cut_off())
             }

@@ -36,7 +36,7 @@ async fn cancelled_in_a_wait_a_call_ends_at_once_and_is_not_made_again() {
     let attempts = desk.attempts();
     let log = Log::default();
     let patient = RetryLayer::builder()
-        .no_deadline()
+        .no_retry_window()
         .max_retry_after(Duration::from_secs(3600))
         .build()
         .unwrap();
