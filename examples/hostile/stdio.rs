@@ -48,13 +48,14 @@ async fn take(server: &Server, out: &Out, line: &[u8]) -> io::Result<()> {
                 write(out, &line_of(&message)).await?;
             }
         }
-        Reply::Raw(mut line) => match line.strip_suffix(b"$STAY") {
-            Some(line) => write(out, line).await?,
-            None => {
+        Reply::Raw(mut line) => {
+            if let Some(line) = line.strip_suffix(b"$STAY") {
+                write(out, line).await?;
+            } else {
                 line.push(b'\n');
                 write(out, &line).await?;
             }
-        },
+        }
         Reply::Noisy(message) => {
             write(out, NOISE.as_bytes()).await?;
             write(out, &line_of(&message)).await?;

@@ -127,8 +127,7 @@ impl Words {
         let is_one =
             |at: usize, of: &[&str]| of.iter().any(|word| word.as_bytes() == self.word(at));
         let last = self.ends.len() - 1;
-        (last > at && is_one(last, ABOUT))
-            || (last > at && is_one(at + 1, MEASURES))
+        last > at && (is_one(last, ABOUT) || is_one(at + 1, MEASURES))
             || (at > 0 && is_one(0, ABOUT_FIRST))
             || (at > 1 && self.word(at - 1) != b"number" && is_one(at - 1, ABOUT_FIRST))
     }

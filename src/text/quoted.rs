@@ -86,12 +86,11 @@ impl<'t> Quoted<'t> {
         if !self.run.contains(&at) {
             let run = self.text.as_bytes()[at..].iter();
             let length = run.take_while(|byte| **byte == b'\\').count();
-            match self.steps.checked_sub(length) {
-                Some(left) => self.steps = left,
-                None => {
-                    self.steps = 0;
-                    return None;
-                }
+            if let Some(left) = self.steps.checked_sub(length) {
+                self.steps = left;
+            } else {
+                self.steps = 0;
+                return None;
             }
             self.run = at..at + length;
         }

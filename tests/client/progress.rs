@@ -1,4 +1,10 @@
 //! Limits follow the progress that a server reports.
+#![allow(
+    clippy::float_cmp,
+    clippy::format_collect,
+    clippy::similar_names,
+    reason = "progress is compared as it was sent"
+)]
 
 use crate::support::{MS, SECOND, Scripted, Traced, scripted::events, within};
 use axum::body::{Body, Bytes};

@@ -1,4 +1,5 @@
 //! When a call is made again, after which wait, and when not.
+#![allow(clippy::large_stack_arrays, reason = "a table of cases")]
 
 mod last_word;
 mod window;

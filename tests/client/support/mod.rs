@@ -8,6 +8,7 @@ mod process;
 mod program;
 mod proxy;
 pub(crate) mod scripted;
+#[allow(clippy::duplicate_mod, reason = "other test binaries have it too")]
 #[path = "../../rmcp/support/traced.rs"]
 mod traced;
 

@@ -1,4 +1,8 @@
 //! What is heard wherever and however it is said: a wait, and that a repeat is not fine.
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "values are made where they are passed"
+)]
 
 use crate::support::{Answer, Call, Script};
 use mcp_resilience::{

@@ -1,3 +1,7 @@
+#![allow(
+    clippy::match_overlapping_arm,
+    reason = "the first range that holds a status counts"
+)]
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header::RETRY_AFTER};
 use mcp_resilience::{Class, Delivery, Failure, convert::ResponseExt};
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! A tool has a connection or a service of its own, and passes on what failed there.
+#![allow(
+    clippy::items_after_statements,
+    reason = "a type stands beside its only use"
+)]
 
 use super::{nested::bookings, settings};
 use crate::support::{Answer, Call, Script};

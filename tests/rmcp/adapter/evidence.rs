@@ -1,4 +1,8 @@
 //! A handler passes on an error: whether its call ran, only its author may say.
+#![allow(
+    clippy::items_after_statements,
+    reason = "a type stands beside its only use"
+)]
 
 use crate::support::{Desk, Log, assert_has, call, connect, preset, text};
 use mcp_resilience::{

@@ -1,4 +1,5 @@
 //! Limits follow the progress that a tool reports, and clients hear of calls that wait.
+#![allow(clippy::float_cmp, reason = "progress is compared as it was sent")]
 
 use crate::support::{Desk, Log, Run, assert_has, call, ok, retry, settings, text};
 use mcp_resilience::{
