@@ -16,7 +16,7 @@ const REINITIALIZED: &str =
     "streamable HTTP session was re-initialized before the response arrived";
 
 /// Names what rmcp says of a call: for a client of rmcp's that you have already, as a
-/// [rule](ClassifyLayer::rule).
+/// [rule](crate::classify::ClassifyLayer::rule).
 ///
 /// ```
 /// use mcp_resilience::{classify::ClassifyLayer, rmcp::client};
