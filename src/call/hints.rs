@@ -74,7 +74,7 @@ impl Hints {
     }
 
     /// What both say.
-    #[cfg(any(feature = "rmcp-client", feature = "rmcp"))]
+    #[cfg(feature = "rmcp")]
     pub(crate) fn agreed(self, other: Self) -> Self {
         Self {
             read_only: self.read_only && other.read_only,

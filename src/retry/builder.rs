@@ -196,7 +196,7 @@ impl RetryBuilder {
     /// let retry = RetryLayer::builder()
     ///     .override_verdict(|call, failure, verdict| match verdict {
     ///         // Its rate limit is for the whole day.
-    ///         Verdict::Repeat if failure.code().is_some_and(|code| code == "daily_quota") => Override::Stop,
+    ///         Verdict::Repeat if failure.code().is_some_and(|code| code.to_string() == "daily_quota") => Override::Stop,
     ///         // It answers an error before it reserves anything.
     ///         Verdict::MayHaveRun if failure.class() == Class::Upstream => Override::RepeatTool("reserve"),
     ///         _ => Override::Keep,

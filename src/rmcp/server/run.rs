@@ -78,7 +78,7 @@ where
     /// # use mcp_resilience::{fatal::Fatal, rmcp::{Resilient, stdio}};
     /// # struct Bookshop;
     /// # impl rmcp::ServerHandler for Bookshop {}
-    /// # async fn main(stop: tokio::sync::oneshot::Receiver<()>) -> Result<(), Fatal> {
+    /// # async fn run(stop: tokio::sync::oneshot::Receiver<()>) -> Result<(), Fatal> {
     /// let stop = async {
     ///     let _ = stop.await;
     /// };
