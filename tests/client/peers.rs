@@ -126,6 +126,8 @@ async fn killed_in_mid_call(
             json!({"title": "Dune", "seconds": 300, "ledger": ledger.0.to_str().unwrap()}),
         ),
     };
+    // It announces changes of its tools; until the list is read again their hints do not count.
+    client.refresh().await.unwrap();
     let running = tokio::spawn({
         let client = client.clone();
         async move { call(&client, tool, arguments).await }

@@ -62,6 +62,14 @@ where
             let answer = self.dispatch_unreadable(call, unreadable, context).await;
             return Ok(answer.and_then(|answer| to_custom(&answer)));
         }
+        // MCP 2026-07-28 has these no more: rmcp says so better than a complaint of their parameters.
+        let is_of_old = matches!(
+            &*request.method,
+            "initialize" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe"
+        );
+        if is_of_old {
+            return Err((request, context));
+        }
         match methods::problem(&request, || self.handler.get_info().capabilities) {
             Some(problem) => Ok(Err(ErrorData::invalid_params(problem, None))),
             None => Err((request, context)),
