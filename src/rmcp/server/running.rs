@@ -1,4 +1,4 @@
-use std::{sync::Arc, time::Duration};
+use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -58,11 +58,22 @@ impl Running {
         *self.0.phase.borrow() == Phase::Serving
     }
 
-    /// Waits until what still runs is to be cut off.
+    /// Waits until what still runs is to be cut off. Ready for all at the same moment: the call
+    /// around a handler is not cut off before the handler.
     pub(super) async fn cut_off(&self) {
         let mut phase = self.0.phase.subscribe();
         // The sender is in our hands, and cannot be gone; below too.
-        let _ = phase.wait_for(|phase| *phase == Phase::Over).await;
+        let mut told = pin!(phase.wait_for(|phase| *phase == Phase::Over));
+        // Those that wait are woken one after the other: whoever is polled looks for itself.
+        poll_fn(|cx| match told.as_mut().poll(cx) {
+            Poll::Pending if !self.is_over() => Poll::Pending,
+            _ => Poll::Ready(()),
+        })
+        .await;
+    }
+
+    fn is_over(&self) -> bool {
+        *self.0.phase.borrow() == Phase::Over
     }
 
     fn enter(&self, later: Phase) {

@@ -136,6 +136,24 @@ async fn a_call_is_cut_off_in_a_wait_too() {
     assert_has(&log.only(), &line);
 }
 
+/// On real threads: whoever waits for the end is woken one after the other, and may look too early.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn each_of_many_calls_is_cut_off_where_it_runs_and_flagged() {
+    for _ in 0..200 {
+        let server = server(&Log::default());
+        let client = connect(server.clone(), ()).await;
+        let mut calls = Vec::new();
+        for _ in 0..16 {
+            calls.push(begin(&client, &server, "endless").await);
+        }
+        server.drain(Duration::ZERO).await;
+        for call in calls {
+            let answer = call.await.unwrap().expect("a result, and no error");
+            assert_eq!(text(&answer), CUT_OFF);
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_that_does_not_notice_is_abandoned_after_a_moment() {
     let log = Log::default();
