@@ -5,7 +5,7 @@ use mcp_resilience::{
     Class, Failure,
     call::Hints,
     failure::Delivery,
-    reconnect::ReconnectBuilder,
+    reconnect::{ConnectionState, ReconnectBuilder},
     rmcp::client::{ChildProcess, Client, ClientBuilder, Connector, Http},
 };
 use serde_json::json;
@@ -179,19 +179,27 @@ async fn a_server_that_starts_slowly_is_waited_for() {
 async fn shutting_down_ends_a_dial_and_every_wait_at_once() {
     let ledger = Ledger::new();
     let cases = [
-        // In a dial, and in the wait before the next one.
-        ledger.stdio(&["--mute"]).start_timeout(HOUR),
-        ledger.stdio(&["--crash-starts", "99"]),
+        (ledger.stdio(&["--mute"]).start_timeout(HOUR), "a dial"),
+        (ledger.stdio(&["--crash-starts", "99"]), "a wait"),
     ];
-    for (starts, connector) in (1..).zip(cases) {
+    for (connector, phase) in cases {
         let slow = mcp_resilience::backoff::Backoff::new(HOUR, HOUR).unwrap();
-        let reconnect = reconnect().retry_first_dial().backoff(slow).patience(HOUR);
+        // Longer than the wait: the caller would not begin one that it cannot wait out.
+        let reconnect = reconnect()
+            .retry_first_dial()
+            .backoff(slow)
+            .patience(2 * HOUR);
         let client = client(connector, reconnect.dial_timeout(HOUR)).build();
+        let mut changes = client.handle().changes();
         let waiting = tokio::spawn({
             let client = client.clone();
             async move { client.handle().connect().await }
         });
-        ledger.wait_for("started", starts).await;
+        let reached = changes.wait_for(|state| match state {
+            ConnectionState::Connecting => phase == "a dial",
+            state => matches!(state, ConnectionState::Failed { .. }),
+        });
+        within(phase, reached).await.unwrap();
         client.handle().shutdown();
         // Every limit and every wait is an hour.
         let ended = within("the end of the wait", waiting).await;
