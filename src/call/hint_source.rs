@@ -3,8 +3,8 @@ use std::{fmt, sync::Arc};
 
 /// The hints of one call as they are now, also after the call itself is gone.
 ///
-/// For a call whose hints may change while it runs. A layer takes it at the begin of the call and asks it
-/// again after a failure.
+/// For a call whose hints may change while it runs. A layer asks it after a failure, as long as it has the
+/// call, or takes it when it hands the call on for the last time.
 #[derive(Clone)]
 pub struct HintSource(Arc<dyn Fn() -> Hints + Send + Sync>);
 

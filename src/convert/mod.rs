@@ -13,10 +13,17 @@
 //!
 //! # Whether the tool ran
 //!
-//! All of these say what became of a request that *the tool* made. Whether the tool had an effect before
-//! is not known here: the delivery is `Unknown`, or `Executed` where the class says that the tool ran. So
-//! a tool without hints is not called again. If your tool does nothing before this request, and this
-//! request was turned away, say so by [`before_running`](crate::Failure::before_running).
+//! All of these say what became of a request that *the tool* made. Whether the tool had an effect, by this
+//! request or before it, is not known here. So the delivery of a failure that is made of an HTTP API's answer
+//! or of a `reqwest::Error` is `Unknown`, whatever its class, and a tool without hints is not called again.
+//! The author of the tool may know more:
+//!
+//! | The tool | The API answered | Say |
+//! |---|---|---|
+//! | did nothing before | 401, 403, 404, 429, or 503 with `Retry-After`, which turn the request away | [`before_running`](crate::Failure::before_running) |
+//! | did nothing before | 500, 502, 504, or nothing: the API, or a server behind the proxy that answered, may have acted | nothing |
+//! | did something that a repeat would do twice | anything | nothing |
+//! | only reads, or may run twice | anything | nothing here: say it in the tool's annotations |
 //!
 #![cfg_attr(
     feature = "http",
@@ -40,17 +47,19 @@ assert_eq!(failure.retry_after(), Some(Duration::from_secs(30)));
 # }
 ```
 
-| Status | Class |
-|---|---|
-| 1xx, 2xx, 3xx | none: it is no failure |
-| 401 | [`Unauthorized`](crate::failure::Class::Unauthorized) |
-| 403 | [`Forbidden`](crate::failure::Class::Forbidden) |
-| 404, 410 | [`NotFound`](crate::failure::Class::NotFound) |
-| 408 | [`Timeout`](crate::failure::Class::Timeout) |
-| 429 | [`RateLimited`](crate::failure::Class::RateLimited) |
-| any other 4xx | [`InvalidInput`](crate::failure::Class::InvalidInput) |
-| 503 | [`Unavailable`](crate::failure::Class::Unavailable) |
-| any other of 500 and more | [`Upstream`](crate::failure::Class::Upstream) |
+| Status | Class | Repeated, if the tool may run twice |
+|---|---|---|
+| 1xx, 2xx, 3xx | none: it is no failure | |
+| 401 | [`Unauthorized`](crate::failure::Class::Unauthorized) | no |
+| 403 | [`Forbidden`](crate::failure::Class::Forbidden) | no |
+| 404, 410 | [`NotFound`](crate::failure::Class::NotFound) | no |
+| 408 | [`Timeout`](crate::failure::Class::Timeout) | yes |
+| 429 | [`RateLimited`](crate::failure::Class::RateLimited) | yes |
+| any other 4xx | [`InvalidInput`](crate::failure::Class::InvalidInput) | no |
+| 503 | [`Unavailable`](crate::failure::Class::Unavailable) | yes |
+| 500, 502, 504, and any other from 500 on | [`Upstream`](crate::failure::Class::Upstream) | yes |
+
+The delivery is [`Unknown`](crate::failure::Delivery::Unknown) at all of them.
 
 `Retry-After` is kept at any of them, in every form that [`retry_after`](crate::classify::retry_after)
 reads.

@@ -1,6 +1,6 @@
 //! How a failure is made.
 
-use super::{Class, Code, Failure, RpcError, error::Inner, evidence::Evidence};
+use super::{Class, Code, Failure, RpcError, error::Inner, evidence::Evidence, signals::Signals};
 use serde_json::Value;
 use std::{any::Any, borrow::Cow, error::Error, sync::Arc, time::Duration};
 
@@ -27,8 +27,7 @@ impl Failure {
                 attempts: 1,
                 waits: Vec::new(),
                 stopped: None,
-                is_confined: false,
-                is_paced: false,
+                signals: Signals::default(),
                 rpc_error: None,
                 result: None,
                 source: None,

@@ -1,4 +1,4 @@
-use super::{Chain, Class, Code, RpcError, Stopped, evidence::Evidence};
+use super::{Chain, Class, Code, RpcError, Stopped, evidence::Evidence, signals::Signals};
 use crate::text::is_blank;
 use std::{any::Any, borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 
@@ -23,8 +23,7 @@ pub(super) struct Inner {
     pub(super) attempts: u32,
     pub(super) waits: Vec<Duration>,
     pub(super) stopped: Option<Stopped>,
-    pub(super) is_confined: bool,
-    pub(super) is_paced: bool,
+    pub(super) signals: Signals,
     pub(super) rpc_error: Option<RpcError>,
     pub(super) result: Option<Box<dyn Any + Send + Sync>>,
     pub(super) source: Option<Arc<dyn Error + Send + Sync>>,
@@ -146,8 +145,7 @@ impl Failure {
                 attempts: inner.attempts,
                 waits: inner.waits.clone(),
                 stopped: inner.stopped,
-                is_confined: inner.is_confined,
-                is_paced: inner.is_paced,
+                signals: inner.signals,
                 rpc_error: inner.rpc_error.clone(),
                 result: None,
                 source: inner.source.clone(),
@@ -187,35 +185,6 @@ impl Failure {
 
     pub(crate) fn set_stopped(&mut self, stopped: Stopped) {
         self.inner.stopped = Some(stopped);
-    }
-
-    /// Whether the pause before a repeat is somebody else's business.
-    pub(crate) fn is_paced(&self) -> bool {
-        self.inner.is_paced
-    }
-
-    /// Says that whoever makes the next connection sees to the pause before it.
-    pub(crate) fn set_paced(&mut self) {
-        self.inner.is_paced = true;
-    }
-
-    /// Whether a stack has shut on account of it already: it is that stack's end, and not of one
-    /// further out.
-    pub(crate) fn is_confined(&self) -> bool {
-        self.inner.is_confined
-    }
-
-    pub(crate) fn confine(&mut self) {
-        self.inner.is_confined = true;
-    }
-
-    /// The end of a stack that a tool called on through is that tool's trouble alone, and not the end
-    /// of the stack around it.
-    pub(crate) fn confined_to_its_stack(mut self) -> Self {
-        if self.class() == Class::Fatal && self.is_confined() {
-            self.set_class(Class::Disabled);
-        }
-        self
     }
 
     pub(crate) fn set_class(&mut self, class: Class) {

@@ -1,19 +1,17 @@
 //! What the HTTP client of a tool says of a request to the service behind the tool.
 
-use super::{BoxError, Class, Failure, class_of_status};
+use super::{BoxError, Failure, status::of_status};
 use std::{error::Error, io};
 
 /// What it means for the tool's call; nothing for a request that could not be built, which is a crash.
 pub(super) fn of_request(error: &reqwest::Error) -> Option<Failure> {
     if let Some(status) = error.status() {
-        let class = class_of_status(status.as_u16()).unwrap_or(Class::Upstream);
-        let message = format!("the service behind the tool answered {status}");
-        return Some(Failure::new(class, message).with_status(status.as_u16()));
+        return Some(of_status(status.as_u16(), &status));
     }
     if error.is_builder() {
         return None;
     }
-    Some(if error.is_connect() {
+    let failure = if error.is_connect() {
         Failure::connection("the service behind the tool cannot be reached")
     } else if error.is_timeout() {
         Failure::timeout("the service behind the tool did not answer in time")
@@ -23,7 +21,9 @@ pub(super) fn of_request(error: &reqwest::Error) -> Option<Failure> {
         Failure::invalid_output("the answer of the service behind the tool cannot be read")
     } else {
         Failure::connection("the connection to the service behind the tool was lost")
-    })
+    };
+    // It is of another request than the call.
+    Some(failure.may_have_run())
 }
 
 /// Whether a body came whole and is not what it says. reqwest calls one that breaks off by the same name.

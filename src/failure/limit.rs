@@ -1,13 +1,5 @@
 use super::Failure;
-use std::{
-    error::Error,
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 /// A limit of time that a call may run into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,8 +37,6 @@ pub struct LimitReached {
     limit: Limit,
     value: Duration,
     before: Option<Arc<dyn Error + Send + Sync>>,
-    // Whether an observer was told of it.
-    is_told: Arc<AtomicBool>,
 }
 
 impl LimitReached {
@@ -55,7 +45,6 @@ impl LimitReached {
             limit,
             value,
             before: None,
-            is_told: Arc::default(),
         }
     }
 
@@ -63,11 +52,6 @@ impl LimitReached {
     pub(crate) fn after(mut self, before: Option<Failure>) -> Self {
         self.before = before.map(|before| Arc::new(before) as _);
         self
-    }
-
-    /// Whether no observer was told of it yet; from now on, one is.
-    pub(crate) fn tell(&self) -> bool {
-        !self.is_told.swap(true, Relaxed)
     }
 
     /// With what came in place of an answer, which becomes the source.

@@ -109,10 +109,13 @@ mod limit;
 pub(crate) mod meanwhile;
 mod returned;
 mod rpc_error;
+mod signals;
 mod status;
 mod stderr;
 mod stopped;
 
+#[cfg(feature = "http")]
+pub(crate) use self::status::of_status;
 pub(crate) use self::{
     chain::Chain,
     class::{Repeats, is_same_word},

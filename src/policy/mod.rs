@@ -52,4 +52,8 @@ pub use self::{
     policies::Policies,
     policy::Policy,
 };
-pub(crate) use self::{limits::Limits, policy::Budget, table::Table};
+pub(crate) use self::{
+    limits::Limits,
+    policy::Budget,
+    table::{Place, Table},
+};

@@ -10,6 +10,19 @@ pub(crate) struct Table<T> {
     layer: T,
 }
 
+/// Which entry of a [`Table`] applies to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(u32);
+
+impl Place {
+    const LAYER: Self = Self(u32::MAX);
+
+    /// The entries are counted through: first those by name, then the rules.
+    fn new(at: usize) -> Self {
+        u32::try_from(at).map_or(Self::LAYER, Self)
+    }
+}
+
 impl<T> Table<T> {
     pub(super) fn new(mut named: Vec<(Box<str>, T)>, rules: Vec<(Rule, T)>, layer: T) -> Self {
         named.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
@@ -20,13 +33,27 @@ impl<T> Table<T> {
         }
     }
 
-    /// What applies to this call.
+    /// Where what applies to this call is.
     #[inline]
-    pub(crate) fn of(&self, call: &impl ToolCall) -> &T {
+    pub(crate) fn find(&self, call: &impl ToolCall) -> Place {
         if self.named.is_empty() && self.rules.is_empty() {
-            return &self.layer;
+            return Place::LAYER;
         }
         self.look_up(call)
+    }
+
+    /// What is at a place of this table.
+    #[inline]
+    pub(crate) fn at(&self, place: Place) -> &T {
+        if place == Place::LAYER {
+            return &self.layer;
+        }
+        let at = place.0 as usize;
+        let named = self.named.get(at).map(|(_, settings)| settings);
+        let rule = || self.rules.get(at.checked_sub(self.named.len())?);
+        named
+            .or_else(|| rule().map(|(_, settings)| settings))
+            .unwrap_or(&self.layer)
     }
 
     /// What applies to calls without a policy.
@@ -34,19 +61,18 @@ impl<T> Table<T> {
         &self.layer
     }
 
-    fn look_up(&self, call: &impl ToolCall) -> &T {
+    fn look_up(&self, call: &impl ToolCall) -> Place {
         // A resource or a prompt may have the name of a tool.
         if !self.named.is_empty() && call.method() == Method::CallTool {
             let name = call.name();
             let place = self
                 .named
                 .binary_search_by(|(other, _)| (**other).cmp(name));
-            if let Some((_, settings)) = place.ok().and_then(|at| self.named.get(at)) {
-                return settings;
+            if let Ok(at) = place {
+                return Place::new(at);
             }
         }
-        let mut rules = self.rules.iter();
-        let rule = rules.find(|(rule, _)| rule.fits(call));
-        rule.map_or(&self.layer, |(_, settings)| settings)
+        let rule = self.rules.iter().position(|(rule, _)| rule.fits(call));
+        rule.map_or(Place::LAYER, |at| Place::new(self.named.len() + at))
     }
 }

@@ -237,9 +237,7 @@ impl RetryBuilder {
         let layer = self.settings(&Policy::new())?;
         // A layer that is built of this one again shares the budget.
         self.shared_budget.clone_from(&layer.budget);
-        let table = self.policies.table(Arc::new(layer), |policy| {
-            self.settings(policy).map(Arc::new)
-        })?;
+        let table = self.policies.table(layer, |policy| self.settings(policy))?;
         Ok(RetryLayer {
             table: Arc::new(table),
             builder: Arc::new(self),

@@ -29,11 +29,9 @@ where
 // Calling -> Waiting -> Readying -> Calling, until an outcome is final.
 #[pin_project(project = StateProj)]
 enum State<F> {
-    // With what failed the attempt before.
-    Calling(#[pin] F, Option<Failure>),
-    // The failure that is waited out stays with its result, in case it is the last that is heard.
-    Waiting(Option<Failure>),
-    Readying(Option<Failure>),
+    Calling(#[pin] F),
+    Waiting,
+    Readying,
 }
 
 impl<S, Req> ResponseFuture<S, Req>
@@ -42,7 +40,7 @@ where
 {
     pub(super) fn new(answer: S::Future, progress: Progress<S, Req>) -> Self {
         Self {
-            state: State::Calling(answer, None),
+            state: State::Calling(answer),
             timer: Timer::default(),
             progress,
         }
@@ -63,7 +61,7 @@ where
         let (progress, timer) = (this.progress, this.timer);
         loop {
             match this.state.as_mut().project() {
-                StateProj::Calling(answer, before) => match answer.poll(cx) {
+                StateProj::Calling(answer) => match answer.poll(cx) {
                     Poll::Ready(Ok(answer)) => {
                         progress.succeed();
                         return Poll::Ready(Ok(answer));
@@ -72,46 +70,42 @@ where
                         let mut failure = Failure::from_any(error);
                         if progress.take_back() {
                             // What failed the call tells more than that it was not made again.
-                            failure = before.take().unwrap_or(failure);
+                            failure = progress.take_kept().unwrap_or(failure);
                             let stopped = Some(Stopped::Window);
                             return Poll::Ready(Err(progress.give_up(failure, stopped)));
                         }
                         progress.look_again();
-                        let wait = match progress.next_wait(&failure) {
+                        let wait = match progress.next_wait(&mut failure) {
                             Ok(wait) => wait,
                             Err(stopped) => {
                                 return Poll::Ready(Err(progress.give_up(failure, stopped)));
                             }
                         };
+                        progress.keep(failure);
                         timer.stop();
                         if wait.is_zero() {
                             // Without a timer, but not without a turn for the others.
-                            this.state.set(State::Readying(Some(failure)));
+                            this.state.set(State::Readying);
                             cx.waker().wake_by_ref();
                             return Poll::Pending;
                         }
                         timer.start(wait);
-                        this.state.set(State::Waiting(Some(failure)));
+                        this.state.set(State::Waiting);
                     }
                     Poll::Pending => {
                         progress.begin();
                         ready!(timer.poll(|| progress.deadline(), cx));
-                        let mut before = before.take();
-                        if let Some(before) = &mut before {
-                            before.forget_result();
-                        }
-                        let failure = progress.at_deadline(before);
+                        let failure = progress.at_deadline();
                         let stopped = Some(Stopped::Deadline);
                         return Poll::Ready(Err(progress.give_up(failure, stopped)));
                     }
                 },
-                StateProj::Waiting(failure) => {
+                StateProj::Waiting => {
                     ready!(timer.poll(|| None, cx));
                     timer.stop();
-                    let failure = failure.take();
-                    this.state.set(State::Readying(failure));
+                    this.state.set(State::Readying);
                 }
-                StateProj::Readying(failure) => {
+                StateProj::Readying => {
                     let ready = progress.poll_ready(cx);
                     // A timer may be late by as much as the machine slept.
                     let over = progress.last_begin();
@@ -124,8 +118,7 @@ where
                         (Poll::Ready(Ok(())), None) => {
                             timer.stop();
                             let answer = progress.repeat();
-                            let before = failure.take();
-                            this.state.set(State::Calling(answer, before));
+                            this.state.set(State::Calling(answer));
                             continue;
                         }
                         (Poll::Ready(Err(error)), _) => {
@@ -141,7 +134,7 @@ where
                     };
                     // What failed the call tells more than that it could not be made again;
                     // unless nothing can be called here any more.
-                    let failure = match failure.take() {
+                    let failure = match progress.take_kept() {
                         Some(failure) if unready.class() != Class::Fatal => failure,
                         _ => unready,
                     };

@@ -12,7 +12,7 @@ use tower::Layer;
 /// [module page](super) for the rules, the defaults and an example.
 #[derive(Clone, Debug)]
 pub struct RetryLayer {
-    pub(super) table: Arc<Table<Arc<Settings>>>,
+    pub(super) table: Arc<Table<Settings>>,
     // What the table was made of, to make it anew inside a preset.
     pub(super) builder: Arc<RetryBuilder>,
 }

@@ -169,8 +169,10 @@
 //! [`override_verdict`]: RetryBuilder::override_verdict
 //! [`observer`]: RetryBuilder::observer
 
+mod again;
 mod budget;
 mod builder;
+mod clock;
 mod decide;
 mod future;
 mod layer;

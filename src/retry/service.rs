@@ -1,8 +1,8 @@
 use super::{
     ResponseFuture, RetryLayer,
+    again::{Again, Moved},
     progress::Progress,
     settings::{Settings, Word},
-    watch,
 };
 use crate::{
     call::{self, ToolCall},
@@ -21,7 +21,7 @@ use tower::{Layer, Service};
 #[derive(Clone, Debug)]
 pub struct Retry<S> {
     pub(super) inner: S,
-    pub(super) table: Arc<Table<Arc<Settings>>>,
+    pub(super) table: Arc<Table<Settings>>,
 }
 
 impl<S> Retry<S> {
@@ -59,9 +59,9 @@ where
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        let settings = self.table.of(&call);
+        let place = self.table.find(&call);
+        let settings = self.table.at(place);
         let word = settings.word_on(&call);
-        let hint_source = (word == Word::Hinted).then(|| call.hint_source()).flatten();
         // The attempts' own limits are others' business.
         let has_deadline = settings.limits.deadline.is_some();
         let reports = call.progress().filter(|_| has_deadline);
@@ -69,18 +69,11 @@ where
         // The instance that was made ready takes the first attempt. The clone is not ready: the
         // future readies it before every further one.
         let again = if settings.max_attempts > 1 {
-            Ok((call.clone(), self.inner.clone()))
+            Again::Kept(call.clone(), self.inner.clone())
         } else {
-            Err(watch::name_kept(settings, &call))
+            Again::Moved(Moved::of(&call, settings, word == Word::Hinted))
         };
-        let progress = Progress::new(
-            Arc::clone(&self.table),
-            Arc::clone(settings),
-            word,
-            hint_source,
-            again,
-            running,
-        );
+        let progress = Progress::new(Arc::clone(&self.table), place, word, again, running);
         ResponseFuture::new(self.inner.call(call), progress)
     }
 }

@@ -1,13 +1,15 @@
+use super::layer::Shared;
 use crate::{
     call::{self, Attempt, Progress, ToolCall},
     failure::{BoxError, Failure, Limit, LimitReached, meanwhile},
-    observe::{Event, Name, Observers},
-    policy::Limits,
+    observe::{Event, Name},
+    policy::Place,
 };
 use pin_project::pin_project;
 use std::{
     fmt,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -20,34 +22,43 @@ pub struct ResponseFuture<F> {
     answer: F,
     #[pin]
     timer: Timer,
-    limit: Option<Duration>,
-    ceiling: Duration,
+    watched: Watched,
+}
+
+/// The attempt that is limited.
+pub(super) struct Watched {
+    shared: Arc<Shared>,
+    place: Place,
     attempt: Option<Attempt>,
-    watch: Option<Box<Watch>>,
+    // Only if the user watches.
+    name: Option<Box<Name>>,
 }
 
-/// Who is told, and of which call.
-pub(super) struct Watch {
-    observers: Observers,
-    name: Name,
-}
-
-impl Watch {
+impl Watched {
+    /// An attempt that begins.
     #[inline]
-    pub(super) fn of(observers: &Observers, call: &impl ToolCall) -> Option<Box<Self>> {
-        observers.is_own().then(|| {
-            Box::new(Self {
-                observers: observers.clone(),
-                name: Name::of(call),
-            })
-        })
+    pub(super) fn new(shared: &Arc<Shared>, call: &impl ToolCall) -> Self {
+        let is_told = shared.observers.is_own();
+        Self {
+            place: shared.table.find(call),
+            attempt: call.progress().map(Progress::attempt),
+            name: is_told.then(|| Box::new(Name::of(call))),
+            shared: Arc::clone(shared),
+        }
     }
 
-    fn tell(&self, limit: &LimitReached) {
-        if limit.tell() {
-            let call = self.name.call(None);
-            self.observers.tell(&Event::LimitReached { call, limit });
+    /// What becomes of an attempt that ran into a limit.
+    fn fail(&self, reached: LimitReached) -> Failure {
+        if let Some(name) = &self.name {
+            let (call, limit) = (name.call(None), &reached);
+            let event = Event::LimitReached { call, limit };
+            self.shared.observers.tell(&event);
         }
+        let mut failure = Failure::timeout("").because(reached);
+        if self.name.is_some() {
+            failure.set_limit_told();
+        }
+        failure
     }
 }
 
@@ -60,19 +71,11 @@ enum Timer {
 
 impl<F> ResponseFuture<F> {
     #[inline]
-    pub(super) fn new(
-        limits: &Limits,
-        attempt: Option<Attempt>,
-        watch: Option<Box<Watch>>,
-        answer: F,
-    ) -> Self {
+    pub(super) fn new(watched: Watched, answer: F) -> Self {
         Self {
             answer,
             timer: Timer::Unset,
-            limit: limits.attempt,
-            ceiling: limits.ceiling,
-            attempt,
-            watch,
+            watched,
         }
     }
 }
@@ -92,16 +95,14 @@ where
         if let Poll::Ready(answer) = this.answer.poll(cx) {
             return Poll::Ready(answer.map_err(Into::into));
         }
-        let Some(limit) = *this.limit else {
+        let limits = this.watched.shared.table.at(this.watched.place);
+        let Some(limit) = limits.attempt else {
             return Poll::Pending;
         };
-        let progress = this.attempt.as_ref().map(Attempt::progress);
-        let reached = ready!(this.timer.poll(limit, *this.ceiling, progress, cx));
-        let reached = reached.instead(meanwhile::take());
-        if let Some(watch) = this.watch {
-            watch.tell(&reached);
-        }
-        Poll::Ready(Err(Failure::timeout("").because(reached).into()))
+        let progress = this.watched.attempt.as_ref().map(Attempt::progress);
+        let reached = ready!(this.timer.poll(limit, limits.ceiling, progress, cx));
+        let failure = this.watched.fail(reached.instead(meanwhile::take()));
+        Poll::Ready(Err(failure.into()))
     }
 }
 

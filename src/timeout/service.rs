@@ -1,9 +1,5 @@
-use super::{ResponseFuture, TimeoutLayer, future::Watch, layer::Shared};
-use crate::{
-    call::{Progress, ToolCall},
-    failure::BoxError,
-    policy::InvalidPolicy,
-};
+use super::{ResponseFuture, TimeoutLayer, future::Watched, layer::Shared};
+use crate::{call::ToolCall, failure::BoxError, policy::InvalidPolicy};
 use std::{
     sync::Arc,
     task::{Context, Poll},
@@ -61,9 +57,7 @@ where
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        let limits = self.shared.table.of(&call);
-        let attempt = call.progress().map(Progress::attempt);
-        let watch = Watch::of(&self.shared.observers, &call);
-        ResponseFuture::new(limits, attempt, watch, self.inner.call(call))
+        let watched = Watched::new(&self.shared, &call);
+        ResponseFuture::new(watched, self.inner.call(call))
     }
 }

@@ -1,0 +1,53 @@
+//! What the layers tell each other about a failure.
+//!
+//! Each of these says that a layer has done its part, so that a layer further out leaves it alone.
+//! A user has no use for them.
+
+use super::{Class, Failure};
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Signals {
+    is_paced: bool,
+    is_confined: bool,
+    is_limit_told: bool,
+}
+
+impl Failure {
+    /// Whether the pause before a repeat is left to the layer that makes the next connection.
+    pub(crate) fn is_paced(&self) -> bool {
+        self.inner.signals.is_paced
+    }
+
+    /// Leaves the pause before a repeat to the layer that makes the next connection.
+    pub(crate) fn set_paced(&mut self) {
+        self.inner.signals.is_paced = true;
+    }
+
+    /// Whether a stack has shut because of it: it is the end of that stack, and not of one further
+    /// out.
+    pub(crate) fn is_confined(&self) -> bool {
+        self.inner.signals.is_confined
+    }
+
+    pub(crate) fn confine(&mut self) {
+        self.inner.signals.is_confined = true;
+    }
+
+    /// The end of a stack that a tool called on through is that tool's trouble alone, and not the end
+    /// of the stack around it.
+    pub(crate) fn confined_to_its_stack(mut self) -> Self {
+        if self.class() == Class::Fatal && self.is_confined() {
+            self.set_class(Class::Disabled);
+        }
+        self
+    }
+
+    /// Whether an observer was told of the [limit](Self::limit).
+    pub(crate) fn is_limit_told(&self) -> bool {
+        self.inner.signals.is_limit_told
+    }
+
+    pub(crate) fn set_limit_told(&mut self) {
+        self.inner.signals.is_limit_told = true;
+    }
+}

@@ -1,0 +1,63 @@
+use super::settings::Settings;
+use crate::{
+    call::{HintSource, Hints, ToolCall},
+    observe::{CallRef, Name},
+};
+
+/// What a call is made again with.
+pub(super) enum Again<S, Req> {
+    /// The call, and the service that takes its next attempt.
+    Kept(Req, S),
+    /// The last permitted attempt is made: that one moves the call.
+    Moved(Moved),
+}
+
+/// What is left of a call that its last attempt moved.
+pub(super) struct Moved {
+    // Only if the user watches.
+    name: Option<Box<Name>>,
+    // Only for a call whose hints may change.
+    hints: Option<HintSource>,
+}
+
+impl Moved {
+    #[inline]
+    pub(super) fn of(call: &impl ToolCall, settings: &Settings, asks_hints: bool) -> Self {
+        let is_watched = settings.observers.is_own();
+        Self {
+            name: is_watched.then(|| Box::new(Name::of(call))),
+            hints: asks_hints.then(|| call.hint_source()).flatten(),
+        }
+    }
+}
+
+impl<S, Req: ToolCall> Again<S, Req> {
+    /// The call, unless it was moved.
+    #[inline]
+    pub(super) fn call(&self) -> Option<&Req> {
+        match self {
+            Self::Kept(call, _) => Some(call),
+            Self::Moved(_) => None,
+        }
+    }
+
+    /// The hints as of now, if they are known.
+    pub(super) fn hints(&self) -> Option<Hints> {
+        match self {
+            Self::Kept(call, _) => Some(match call.hint_source() {
+                Some(source) => source.hints(),
+                None => call.hints(),
+            }),
+            Self::Moved(moved) => moved.hints.as_ref().map(HintSource::hints),
+        }
+    }
+
+    /// What an observer is told of the call; only a user's is told of a last attempt.
+    pub(super) fn shown(&self, attempt: u32) -> Option<CallRef<'_>> {
+        let attempt = Some(attempt);
+        match self {
+            Self::Kept(call, _) => Some(CallRef::new(call, attempt)),
+            Self::Moved(moved) => moved.name.as_ref().map(|name| name.call(attempt)),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+use super::decide::Room;
+use crate::{
+    call,
+    failure::{Failure, Limit, LimitReached, Stopped},
+    policy::Limits,
+};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long one call has gone on, and until when it may.
+pub(super) struct Clock {
+    // When the call was first waited for, or failed: one that answers at once needs no clock.
+    begun: Option<Instant>,
+    // Only if there is a deadline, which follows it.
+    running: Option<call::Attempt>,
+}
+
+impl Clock {
+    #[inline]
+    pub(super) fn new(running: Option<call::Attempt>) -> Self {
+        Self {
+            begun: None,
+            running,
+        }
+    }
+
+    /// The call is waited for: its limits count from the first time.
+    #[inline]
+    pub(super) fn begin(&mut self) -> Instant {
+        *self.begun.get_or_insert_with(Instant::now)
+    }
+
+    /// An attempt failed: reports that still come of it do not count.
+    pub(super) fn end_attempt(&mut self) {
+        if let Some(running) = &self.running {
+            self.running = Some(running.progress().attempt());
+        }
+        self.begin();
+    }
+
+    /// When the call has to be over, as far as it has reported progress; a deadline beyond the end of
+    /// time is none.
+    pub(super) fn deadline(&mut self, limits: &Limits) -> Option<Instant> {
+        let deadline = limits.deadline?;
+        let ceiling = limits.ceiling.max(deadline);
+        call::due(self.begin(), self.reports(), deadline, ceiling)
+    }
+
+    /// Until when a further attempt may begin, and why not later.
+    pub(super) fn last_begin(&mut self, limits: &Limits) -> Option<(Instant, Stopped)> {
+        let window = limits.retry_window;
+        let window = window.and_then(|window| self.begin().checked_add(window));
+        match (window, self.deadline(limits)) {
+            (Some(window), deadline) if deadline.is_none_or(|deadline| window < deadline) => {
+                Some((window, Stopped::Window))
+            }
+            (_, deadline) => deadline.map(|deadline| (deadline, Stopped::Deadline)),
+        }
+    }
+
+    /// Which limit it is that a call meets at its deadline.
+    pub(super) fn reached(&mut self, limits: &Limits) -> LimitReached {
+        let begun = self.begin();
+        let deadline = limits.deadline.unwrap_or_default();
+        let ceiling = limits.ceiling.max(deadline);
+        if call::ends_at_ceiling(begun, self.reports(), deadline, ceiling) {
+            LimitReached::new(Limit::Ceiling, ceiling)
+        } else {
+            LimitReached::new(Limit::Deadline, deadline)
+        }
+    }
+
+    /// What is left of the retry window and of the deadline.
+    pub(super) fn rooms(&mut self, limits: &Limits, failure: &Failure) -> [Room; 2] {
+        let now = Instant::now();
+        // One that ran into its limit would need that much again.
+        let needed = failure.limit().map_or(Duration::ZERO, LimitReached::value);
+        let elapsed = now.saturating_duration_since(self.begin());
+        let window = limits.retry_window;
+        let deadline = self.deadline(limits);
+        [
+            Room {
+                left: deadline.map(|deadline| deadline.saturating_duration_since(now)),
+                needed: Duration::ZERO,
+                stopped: Stopped::Deadline,
+            },
+            Room {
+                left: window.map(|window| window.saturating_sub(elapsed)),
+                needed,
+                stopped: Stopped::Window,
+            },
+        ]
+    }
+
+    fn reports(&self) -> Option<&call::Progress> {
+        self.running.as_ref().map(call::Attempt::progress)
+    }
+}
