@@ -83,6 +83,8 @@ pub mod reconnect;
 pub mod retry;
 #[cfg(any(feature = "rmcp", feature = "rmcp-client"))]
 pub mod rmcp;
+#[cfg(feature = "rmcp")]
+mod serve;
 mod text;
 pub mod timeout;
 mod window;

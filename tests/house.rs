@@ -54,6 +54,10 @@ const DOORS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "serve",
+        &["call", "call_log", "classify", "failure", "fatal", "ledger"],
+    ),
+    (
         "rmcp",
         &[
             "backoff",
@@ -68,6 +72,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "policy",
             "preset",
             "reconnect",
+            "serve",
             "timeout",
         ],
     ),

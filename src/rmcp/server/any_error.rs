@@ -1,5 +1,5 @@
 use super::error_data;
-use crate::failure::BoxError;
+use crate::{failure::BoxError, serve::thrown};
 use ::rmcp::{ErrorData, handler::server::tool::IntoCallToolResult, model::CallToolResponse};
 use std::fmt;
 
@@ -21,7 +21,7 @@ impl<E: Into<BoxError>> From<E> for AnyError {
 
 impl From<AnyError> for ErrorData {
     fn from(error: AnyError) -> Self {
-        error_data::throw(error.0)
+        error_data::data(thrown::throw(error.0))
     }
 }
 

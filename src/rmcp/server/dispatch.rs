@@ -1,12 +1,12 @@
 use super::{
-    Resilient, ServerAnswer, ServerCall, error_data, net::Net, progress::Reporting, thrown,
-    unreadable::Unreadable,
+    Resilient, ServerAnswer, ServerCall, error_data, progress::Reporting, unreadable::Unreadable,
 };
 use crate::{
     classify::catch_panic,
-    failure::{BoxError, Class, Failure, Stopped},
-    ledger::{self, CallId},
+    failure::{BoxError, Class, Failure},
+    ledger,
     rmcp::{Answer, Request},
+    serve::{self, Net, thrown},
 };
 use ::rmcp::{ErrorData, RoleServer, ServerHandler, model::Tool, service::RequestContext};
 use std::future::ready;
@@ -24,7 +24,7 @@ where
         request: Request,
         mut context: RequestContext<RoleServer>,
     ) -> Result<Answer, ErrorData> {
-        let _counted = self.running.one_more();
+        let _counted = self.life.running.one_more();
         let hints = self.hints(&request, &context).await;
         let reporting = Reporting::begin(&mut context, &self.bridges, self.heartbeat);
         let call = ServerCall::new(request, hints, context);
@@ -39,7 +39,7 @@ where
         unreadable: Unreadable,
         context: RequestContext<RoleServer>,
     ) -> Result<Answer, ErrorData> {
-        let _counted = self.running.one_more();
+        let _counted = self.life.running.one_more();
         let call = ServerCall::new(request, None, context);
         self.send(call.unreadable(unreadable), None).await
     }
@@ -61,7 +61,7 @@ where
             }
             never = Reporting::beat(reporting.as_ref()) => match never {},
             // What runs is cut off where it runs, and answers at once.
-            () = self.running.cut_off() => tokio::select! {
+            () = self.life.running.cut_off() => tokio::select! {
                 biased;
                 outcome = &mut answer => Some(outcome),
                 () = ready(()) => None,
@@ -70,10 +70,10 @@ where
         match outcome {
             Some(Ok(Ok(answer))) => Ok(answer.into_inner()),
             Some(Ok(Err(error))) => Err(self.refuse(&Failure::from_any(error))),
-            Some(Err(panic)) => Err(report(&panic)),
+            Some(Err(panic)) => Err(error_data::data(thrown::report_panic(&panic))),
             // In a wait, or in a queue.
             None => {
-                ledger::drop_for(shut_down(), answer);
+                ledger::drop_for(serve::shut_down(), answer);
                 Err(self.cut_off())
             }
         }
@@ -82,13 +82,13 @@ where
     /// The host's error. Whichever stack this is, what is fatal to it is fatal to the server.
     fn refuse(&self, failure: &Failure) -> ErrorData {
         if failure.class() == Class::Fatal {
-            self.fatal.watch(failure);
+            self.life.fatal.watch(failure);
         }
         error_data::answer(failure)
     }
 
     fn cut_off(&self) -> ErrorData {
-        match self.fatal.cause() {
+        match self.life.fatal.cause() {
             Some(cause) => error_data::answer(&Failure::from(cause)),
             None => ErrorData::internal_error("the server is shutting down", None),
         }
@@ -104,22 +104,4 @@ impl<H: ServerHandler, S> Resilient<H, S> {
             None
         })
     }
-}
-
-/// What the line says of a call that the end of the server found in a wait or a queue.
-fn shut_down() -> Failure {
-    let mut failure = Failure::unavailable(None)
-        .with_message("the server was shut down before it was done")
-        .may_have_run();
-    failure.set_stopped(Stopped::NotReady);
-    failure
-}
-
-/// A panic of something in the stack. Its line, if the log was still open, does not know it.
-pub(super) fn report(panic: &Failure) -> ErrorData {
-    let id = CallId::random();
-    tracing::error!(call_id = %id, error = %panic.chain(), "a handler, or the stack around it, panicked");
-    let mut error = thrown::crash();
-    error.message = format!("{} (call {id})", error.message).into();
-    error
 }

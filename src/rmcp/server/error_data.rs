@@ -1,7 +1,9 @@
 //! From a failure to the error that rmcp sends.
 
-use super::thrown;
-use crate::failure::{BoxError, Class, Failure};
+use crate::{
+    failure::{Failure, RpcError},
+    serve::thrown,
+};
 use ::rmcp::{
     ErrorData,
     handler::server::tool::IntoCallToolResult,
@@ -13,7 +15,7 @@ use ::rmcp::{
 /// `-32603` with its message, and of a crash nothing but an id, under which the log has it.
 impl From<Failure> for ErrorData {
     fn from(failure: Failure) -> Self {
-        throw(failure.into())
+        data(thrown::throw(failure.into()))
     }
 }
 
@@ -24,22 +26,15 @@ impl IntoCallToolResult for Failure {
     }
 }
 
-pub(super) fn throw(error: BoxError) -> ErrorData {
-    let meanwhile = match error.downcast_ref::<Failure>() {
-        Some(failure) => answer(failure),
-        None => thrown::crash(),
-    };
-    thrown::keep(error, meanwhile)
-}
-
 /// What a client gets for a failure that no flagged result stands for.
 pub(super) fn answer(failure: &Failure) -> ErrorData {
-    if let Some(error) = failure.rpc_error() {
-        let message = error.message.clone();
-        return ErrorData::new(ErrorCode(error.code), message, error.data.clone());
-    }
-    match failure.class() {
-        Class::Crash => thrown::crash(),
-        _ => ErrorData::internal_error(failure.to_string(), None),
-    }
+    data(thrown::answer(failure))
+}
+
+pub(super) fn data(error: RpcError) -> ErrorData {
+    ErrorData::new(ErrorCode(error.code), error.message, error.data)
+}
+
+pub(super) fn rpc_error(error: ErrorData) -> RpcError {
+    RpcError::new(error.code.0, error.message, error.data)
 }

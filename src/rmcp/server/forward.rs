@@ -4,11 +4,12 @@
     reason = "what MCP has deprecated is forwarded as long as rmcp has it"
 )]
 
-use super::{Resilient, ServerAnswer, ServerCall, dispatch::report, net::Net};
+use super::{Resilient, ServerAnswer, ServerCall, error_data::data};
 use crate::{
     classify::catch_panic,
     failure::BoxError,
     rmcp::{Answer, Request},
+    serve::{Net, thrown},
 };
 use ::rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -41,7 +42,7 @@ fn wrong_kind() -> ErrorData {
 /// Requests are answered, also if the handler panics: rmcp would never answer.
 async fn under_net<T>(answer: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
     let answer = Net::under(answer).await;
-    answer.unwrap_or_else(|panic| Err(report(&panic)))
+    answer.unwrap_or_else(|panic| Err(data(thrown::report_panic(&panic))))
 }
 
 macro_rules! forward {
@@ -140,7 +141,7 @@ where
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         let supported = catch_panic(|| self.handler.supported_protocol_versions());
         supported.unwrap_or_else(|panic| {
-            report(&panic);
+            thrown::report_panic(&panic);
             ProtocolVersion::KNOWN_VERSIONS.into()
         })
     }
@@ -150,7 +151,7 @@ where
         request: &InitializeRequestParams,
     ) -> Result<InitializeResult, ErrorData> {
         let negotiated = catch_panic(|| self.handler.negotiate_initialize(request));
-        negotiated.unwrap_or_else(|panic| Err(report(&panic)))
+        negotiated.unwrap_or_else(|panic| Err(data(thrown::report_panic(&panic))))
     }
 
     fn accepted_subscription_filter(
@@ -160,7 +161,7 @@ where
         // Nothing is accepted of what the handler cannot look at.
         catch_panic(|| self.handler.accepted_subscription_filter(requested)).unwrap_or_else(
             |panic| {
-                report(&panic);
+                thrown::report_panic(&panic);
                 None
             },
         )

@@ -1,8 +1,9 @@
-use super::{Attempt, ServerAnswer, ServerCall, running::Running, thrown};
+use super::{Attempt, ServerAnswer, ServerCall, error_data::rpc_error};
 use crate::{
     call::{Ticker, ToolCall},
-    failure::{BoxError, Failure, Stopped},
+    failure::{BoxError, Failure},
     rmcp::{Answer, Request},
+    serve::{self, Running, thrown},
 };
 use ::rmcp::ServerHandler;
 use std::{
@@ -50,14 +51,15 @@ impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
         let attempt = call.begin_attempt();
         // A later attempt belongs to a call that may still end.
         if attempt == 1 && !self.running.is_serving() {
-            return Box::pin(async { Err(refused().into()) });
+            return Box::pin(async { Err(serve::refused().into()) });
         }
-        let cut_off = cut_off(&call);
+        let cut_off = serve::cut_off(call.hints());
         let (ticker, reported) = call.begin_reports(attempt);
         let handler = Arc::clone(&self.handler);
         let running = self.running.clone();
         Box::pin(async move {
-            let answer = thrown::catch(answer(&*handler, call, Attempt::new(attempt), ticker));
+            let answer = answer(&*handler, call, Attempt::new(attempt), ticker);
+            let answer = thrown::catch(async { answer.await.map_err(rpc_error) });
             let mut reported = reported;
             // The answer first: one that is there is not thrown away.
             let answer = tokio::select! {
@@ -101,28 +103,6 @@ async fn answer<H: ServerHandler>(
         }
     };
     Ok(answer.into())
-}
-
-/// What becomes of a call that begins too late. It may be repeated, but not here.
-fn refused() -> Failure {
-    let mut failure = Failure::unavailable(None)
-        .with_message("the server is shutting down")
-        .not_sent();
-    failure.set_stopped(Stopped::NotReady);
-    failure
-}
-
-/// And of one that is not done in time.
-fn cut_off(call: &ServerCall) -> Failure {
-    let mut failure = Failure::unavailable(None)
-        .with_message("the server was shut down before it was done")
-        .may_have_run();
-    failure.set_stopped(if call.hints().may_repeat() {
-        Stopped::NotReady
-    } else {
-        Stopped::MayHaveRun
-    });
-    failure
 }
 
 impl<H> Clone for HandlerService<H> {

@@ -1,8 +1,9 @@
-use super::{Resilient, net::Net, thrown};
+use super::{Resilient, error_data::rpc_error};
 use crate::{
     call::Hints,
     failure::Failure,
     rmcp::{Request, request::said_of},
+    serve::{Net, thrown},
 };
 use ::rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -89,13 +90,13 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         if let Some(tool) = self.known_tool(&params.name) {
             return Some(said_of(&tool));
         }
-        if self.learned.0.has_list.get().is_none() && self.running.is_serving() {
+        if self.learned.0.has_list.get().is_none() && self.life.running.is_serving() {
             tokio::select! {
                 biased;
                 () = self.ask_for_list(context) => {}
                 // The call still goes down the stack, and leaves its line there.
                 () = context.ct.cancelled() => {}
-                () = self.running.cut_off() => {}
+                () = self.life.running.cut_off() => {}
             }
         }
         self.learned.get(&params.name)
@@ -104,7 +105,9 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// In the name of the client whose call it is. A call that comes meanwhile waits too.
     async fn ask_for_list(&self, context: &RequestContext<RoleServer>) {
         let ask = || async {
-            let walk = Net::under(thrown::catch(self.walk(context)));
+            let walk = Net::under(thrown::catch(async {
+                self.walk(context).await.map_err(rpc_error)
+            }));
             let failure = match timeout(ASK, walk).await {
                 Ok(Ok(Ok(()))) => return,
                 Ok(Ok(Err(error))) => Failure::from_any(error),

@@ -9,15 +9,10 @@ mod error_data;
 mod forward;
 mod handler;
 mod learned;
-mod net;
 mod progress;
+mod recognize;
 mod resilient;
 mod run;
-mod running;
-mod signals;
-mod stdio;
-mod stop;
-mod thrown;
 mod unreadable;
 mod until;
 
@@ -28,7 +23,5 @@ pub use self::{
     call::ServerCall,
     handler::HandlerService,
     resilient::{PresetStack, Resilient},
-    stdio::{StdinReader, StdoutWriter, stdio},
-    stop::Stop,
-    until::Shutdown,
 };
+pub use crate::serve::{Shutdown, StdinReader, StdoutWriter, Stop, stdio};

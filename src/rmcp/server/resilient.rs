@@ -1,20 +1,13 @@
-use super::{HandlerService, learned::Learned, progress::Bridges, running::Running};
+use super::{HandlerService, learned::Learned, progress::Bridges};
 use crate::{
-    call_log::Sink,
-    fatal::{FatalHandle, FatalLayer},
+    fatal::FatalHandle,
     preset::{Resilience, ResilienceLayer},
+    serve::Lifetime,
     timeout::Timeout,
 };
 use ::rmcp::ServerHandler;
-use std::{fmt, future::pending, sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 use tower::Layer;
-
-/// How long the last lines of the log may take.
-const LAST_FLUSH: Duration = Duration::from_secs(1);
-
-/// How long calls that run at the end of a server may still take, by default. Docker and most
-/// clients kill a process 10 s after SIGTERM or later.
-const GRACE: Duration = Duration::from_secs(10);
 
 /// How often a client hears of a call that reports nothing itself, by default: the SDKs' clients
 /// hang up after 60 s.
@@ -30,14 +23,11 @@ pub type PresetStack<H> = Resilience<Timeout<HandlerService<H>>>;
 pub struct Resilient<H, S = PresetStack<H>> {
     pub(super) handler: Arc<H>,
     pub(super) stack: S,
-    pub(super) fatal: FatalHandle,
-    pub(super) running: Running,
-    pub(super) grace: Duration,
+    pub(super) life: Lifetime,
     pub(super) learned: Learned,
     pub(super) heartbeat: Option<Duration>,
     // Those of this clone: rmcp gives each session a clone of its own.
     pub(super) bridges: Bridges,
-    log: Option<Arc<dyn Sink>>,
 }
 
 impl<H: ServerHandler> Resilient<H> {
@@ -57,17 +47,16 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     where
         ResilienceLayer<L>: Layer<HandlerService<H>, Service = S>,
     {
-        Self {
-            log: preset.log_sink(),
-            ..Self::with_layer(handler, preset).ends_with(preset.fatal_handle())
-        }
+        let mut server = Self::with_layer(handler, preset).ends_with(preset.fatal_handle());
+        server.life.log = preset.log_sink();
+        server
     }
 
     /// Wraps a handler in a stack of your own. To serve, the stack has to be `Clone + Send + Sync`:
     /// box it, if it must be, with tower's `boxed_clone_sync`.
     ///
     /// **For a [`ResilienceLayer`], take [`with_preset`](Self::with_preset)**: here nobody knows
-    /// where the log is, so that its last lines are yours to [flush](Sink::flush) before the
+    /// where the log is, so that its last lines are yours to [flush](crate::call_log::Sink::flush) before the
     /// process ends. The first failure of class [`Fatal`](crate::Class::Fatal) that comes out of
     /// the stack ends the server.
     ///
@@ -97,18 +86,15 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         L: Layer<HandlerService<H>, Service = S>,
     {
         let handler = Arc::new(handler);
-        let running = Running::default();
-        let service = HandlerService::new(Arc::clone(&handler), running.clone());
+        let life = Lifetime::new();
+        let service = HandlerService::new(Arc::clone(&handler), life.running.clone());
         Self {
             stack: layer.layer(service),
             handler,
-            fatal: FatalLayer::new().handle(),
-            running,
-            grace: GRACE,
+            life,
             learned: Learned::default(),
             heartbeat: Some(HEARTBEAT),
             bridges: Bridges::default(),
-            log: None,
         }
     }
 
@@ -116,7 +102,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// [`FatalLayer`] that others share. The preset does so by itself.
     #[must_use]
     pub fn ends_with(mut self, fatal: FatalHandle) -> Self {
-        self.fatal = fatal;
+        self.life.fatal = fatal;
         self
     }
 
@@ -128,7 +114,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// more than this.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
+        self.life.grace = grace;
         self
     }
 
@@ -153,7 +139,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// What to wait on for the first fatal failure.
     #[must_use]
     pub fn fatal_handle(&self) -> &FatalHandle {
-        &self.fatal
+        &self.life.fatal
     }
 
     /// Ends the serving of calls, for good and for all clones. From here on a new call is refused,
@@ -164,15 +150,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// For the end of a server; [`run`](Self::run) and [`run_until`](Self::run_until) do it by
     /// themselves. It answers, but the answers still have to leave.
     pub async fn drain(&self, at_most: Duration) {
-        self.running.end(at_most, pending()).await;
-        self.flush().await;
-    }
-
-    pub(super) async fn flush(&self) {
-        if let Some(log) = self.log.clone() {
-            // It blocks its thread. If that cannot be had, the runtime is ending.
-            let _ = tokio::task::spawn_blocking(move || log.flush(LAST_FLUSH)).await;
-        }
+        self.life.drain(at_most).await;
     }
 }
 
@@ -181,13 +159,10 @@ impl<H, S: Clone> Clone for Resilient<H, S> {
         Self {
             handler: Arc::clone(&self.handler),
             stack: self.stack.clone(),
-            fatal: self.fatal.clone(),
-            running: self.running.clone(),
-            grace: self.grace,
+            life: self.life.clone(),
             learned: self.learned.clone(),
             heartbeat: self.heartbeat,
             bridges: Bridges::default(),
-            log: self.log.clone(),
         }
     }
 }

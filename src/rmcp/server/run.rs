@@ -1,12 +1,13 @@
 use super::{
     Resilient, ServerCall, Stop,
     progress::Wire,
-    stdio::{Recognized, recognize},
+    recognize::{Recognized, recognize},
 };
 use crate::{
     failure::{BoxError, Class, Failure},
     fatal::{Fatal, startup::OrFatal},
     rmcp::ServerAnswer,
+    serve::{CLOSE, MOMENT},
 };
 use ::rmcp::{
     RoleServer, ServerHandler, ServiceExt,
@@ -19,13 +20,6 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tower::Service;
-
-/// How long requests may take to arrive, and answers to leave, that are on their way at the end:
-/// rmcp does not tell when they have.
-pub(super) const MOMENT: Duration = Duration::from_millis(200);
-
-/// How long a transport, or a server, that holds up the end may do so.
-pub(super) const CLOSE: Duration = Duration::from_secs(2);
 
 impl<H, S> Resilient<H, S>
 where
@@ -103,12 +97,7 @@ where
             Recognized::Stdio(stdio) => Box::pin(server.serve_one(stdio, stop)).await,
             Recognized::Other(transport) => Box::pin(server.serve_one(transport, stop)).await,
         };
-        self.flush().await;
-        // A client may have left because of the fatal failure.
-        match self.fatal.cause() {
-            Some(cause) => Err(cause),
-            None => outcome,
-        }
+        self.life.conclude(outcome).await
     }
 
     async fn serve_one<T, E, A>(self, transport: T, mut stop: Stop) -> Result<(), Fatal>
@@ -116,8 +105,8 @@ where
         T: IntoTransport<RoleServer, E, A>,
         E: Error + Send + Sync + 'static,
     {
-        let server = self.clone();
-        let mut fatal = pin!(server.fatal.wait());
+        let life = self.life.clone();
+        let mut fatal = pin!(life.fatal.wait());
         let mut serving = pin!(self.serve(Wire::new(transport.into_transport())));
         let mut end = None;
         let handshake = tokio::select! {
@@ -149,7 +138,7 @@ where
             tokio::select! {
                 reason = closed.as_mut() => {
                     // rmcp has cancelled the calls. Each writes its line when it notices.
-                    server.running.notice().await;
+                    life.running.notice().await;
                     return check(reason);
                 }
                 cause = fatal => Err(cause),
@@ -157,13 +146,13 @@ where
             }
         };
         let end = async {
-            server.running.end(server.grace, stop.next()).await;
+            life.running.end(life.grace, stop.next()).await;
             sleep(MOMENT).await;
         };
         tokio::select! {
             // The client left meanwhile.
             reason = closed.as_mut() => {
-                server.running.end(Duration::ZERO, ready(())).await;
+                life.running.end(Duration::ZERO, ready(())).await;
                 outcome.and(check(reason))
             }
             () = end => {

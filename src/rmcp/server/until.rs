@@ -1,20 +1,6 @@
-use super::{
-    Resilient, ServerCall, Stop,
-    run::{CLOSE, MOMENT},
-};
-use crate::{
-    failure::BoxError,
-    fatal::{Fatal, startup::OrFatal},
-    rmcp::ServerAnswer,
-};
+use super::{Resilient, ServerCall, Shutdown, Stop};
+use crate::{failure::BoxError, fatal::Fatal, rmcp::ServerAnswer};
 use ::rmcp::ServerHandler;
-use std::{
-    fmt,
-    future::pending,
-    pin::Pin,
-    task::{Context, Poll},
-};
-use tokio::{sync::oneshot, time::sleep};
 use tower::Service;
 
 impl<H, S> Resilient<H, S>
@@ -81,55 +67,6 @@ where
         F: Future<Output = Result<(), E>>,
         E: Into<BoxError>,
     {
-        let (server, mut stop) = (self.clone(), stop.into());
-        let (begin_end, end_begun) = oneshot::channel();
-        let (sessions_end, sessions_ended) = oneshot::channel();
-        let shutdown = async move {
-            tokio::select! {
-                _ = server.fatal.wait() => {}
-                () = stop.next() => {}
-            }
-            // Nobody waits for it any more if the server is gone already.
-            let _ = begin_end.send(());
-            server.running.end(server.grace, stop.next()).await;
-            sleep(MOMENT).await;
-            end_sessions();
-            let _ = sessions_end.send(());
-        };
-        let overdue = async {
-            // An error: the server dropped the shutdown, and ends for a reason of its own.
-            if end_begun.await.is_err() {
-                pending::<()>().await;
-            }
-            // Or the server dropped the shutdown meanwhile.
-            let _ = sessions_ended.await;
-            sleep(CLOSE).await;
-        };
-        let outcome = tokio::select! {
-            outcome = serve(Shutdown(Box::pin(shutdown))) => outcome.or_fatal("cannot serve"),
-            () = overdue => Ok(()),
-        };
-        self.flush().await;
-        match self.fatal.cause() {
-            Some(cause) => Err(cause),
-            None => outcome,
-        }
-    }
-}
-
-/// Ends when a server is to stop serving: see [`Resilient::run_until`].
-pub struct Shutdown(Pin<Box<dyn Future<Output = ()> + Send>>);
-
-impl Future for Shutdown {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.0.as_mut().poll(cx)
-    }
-}
-
-impl fmt::Debug for Shutdown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shutdown").finish_non_exhaustive()
+        self.life.until(stop.into(), end_sessions, serve).await
     }
 }

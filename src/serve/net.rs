@@ -8,13 +8,13 @@ use std::{
 ///
 /// The border of the stack catches what tools do. This is for what stands outside of it: closures
 /// of the user's, layers of others, and whatever panics when it is dropped.
-pub(super) struct Net<F> {
+pub(crate) struct Net<F> {
     // Gone once it is over.
     future: Option<Pin<Box<F>>>,
 }
 
 impl<F> Net<F> {
-    pub(super) fn under(future: F) -> Self {
+    pub(crate) fn under(future: F) -> Self {
         Self {
             future: Some(Box::pin(future)),
         }

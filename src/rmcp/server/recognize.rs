@@ -1,10 +1,10 @@
-use super::{StdinReader, StdoutWriter, stdio};
+use crate::serve::{StdinReader, StdoutWriter, stdio};
 use ::rmcp::transport::{StdioReader, StdioWriter};
 use std::any::Any;
 use tokio::io::{Join, Stdin, Stdout};
 
 /// What stands for a transport.
-pub(in super::super) enum Recognized<T> {
+pub(super) enum Recognized<T> {
     /// It was stdin and stdout as tokio has them.
     Stdio((StdinReader, StdoutWriter)),
     /// Any other transport, as it was.
@@ -13,7 +13,7 @@ pub(in super::super) enum Recognized<T> {
 
 /// Exchanges a transport that is nothing but tokio's stdin and stdout. No input is lost: a handle
 /// holds none before its first read, and what std has read ahead is read by the exchange too.
-pub(in super::super) fn recognize<T: Any>(transport: T) -> Recognized<T> {
+pub(super) fn recognize<T: Any>(transport: T) -> Recognized<T> {
     let any = &transport as &dyn Any;
     let is_stdio = any.is::<(Stdin, Stdout)>()
         || any.is::<Join<Stdin, Stdout>>()

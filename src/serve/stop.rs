@@ -8,9 +8,8 @@ use std::{
 
 /// Tells a server to stop: a signal to the process, or a future of your own.
 ///
-/// [`Resilient::run`](super::Resilient::run) stops on [`Stop::signals`].
-/// [`run_with_stop`](super::Resilient::run_with_stop) and [`run_until`](super::Resilient::run_until)
-/// take any `Stop`, and any `Future<Output = ()>` in its place.
+/// `Resilient::run` stops on [`Stop::signals`]. `run_with_stop` and `run_until` take any `Stop`, and any
+/// `Future<Output = ()>` in its place.
 ///
 /// ```
 /// use mcp_resilience::rmcp::Stop;
@@ -53,7 +52,7 @@ impl Stop {
     }
 
     /// Waits until the server is told to stop; after that, until it is told again.
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         poll_fn(|cx| self.poll_next(cx)).await;
     }
 

@@ -9,7 +9,7 @@ const NOTICE: Duration = Duration::from_millis(200);
 
 /// How many calls run at the moment, over all clones, and whether they still may.
 #[derive(Clone, Default)]
-pub(super) struct Running(Arc<State>);
+pub(crate) struct Running(Arc<State>);
 
 #[derive(Default)]
 struct State {
@@ -29,14 +29,14 @@ enum Phase {
 
 impl Running {
     /// Counts a call until what this gives is dropped.
-    pub(super) fn one_more(&self) -> Counted {
+    pub(crate) fn one_more(&self) -> Counted {
         self.0.calls.send_modify(|calls| *calls += 1);
         Counted(Arc::clone(&self.0))
     }
 
     /// Lets no call begin from here on, waits until those that run have ended, at most for the
     /// grace or until `hurry` is ready, and cuts off those that are left.
-    pub(super) async fn end(&self, grace: Duration, hurry: impl Future<Output = ()>) {
+    pub(crate) async fn end(&self, grace: Duration, hurry: impl Future<Output = ()>) {
         self.enter(Phase::Draining);
         tokio::select! {
             biased;
@@ -49,18 +49,18 @@ impl Running {
     }
 
     /// Waits until calls that were cut off, or cancelled, have noticed it.
-    pub(super) async fn notice(&self) {
+    pub(crate) async fn notice(&self) {
         let _ = timeout(NOTICE, self.none()).await;
     }
 
     /// Whether a call may begin.
-    pub(super) fn is_serving(&self) -> bool {
+    pub(crate) fn is_serving(&self) -> bool {
         *self.0.phase.borrow() == Phase::Serving
     }
 
     /// Waits until what still runs is to be cut off. Ready for all at the same moment: the call
     /// around a handler is not cut off before the handler.
-    pub(super) async fn cut_off(&self) {
+    pub(crate) async fn cut_off(&self) {
         let mut phase = self.0.phase.subscribe();
         // The sender is in our hands, and cannot be gone; below too.
         let mut told = pin!(phase.wait_for(|phase| *phase == Phase::Over));
@@ -91,7 +91,7 @@ impl Running {
     }
 }
 
-pub(super) struct Counted(Arc<State>);
+pub(crate) struct Counted(Arc<State>);
 
 impl Drop for Counted {
     fn drop(&mut self) {

@@ -1,10 +1,8 @@
 //! stdin and stdout on plain threads, which do not hold up the end of the process.
 
 mod reader;
-mod recognize;
 mod writer;
 
-pub(super) use self::recognize::{Recognized, recognize};
 pub use self::{reader::StdinReader, writer::StdoutWriter};
 
 /// stdin and stdout as a transport whose end does not wait for the client.
@@ -13,9 +11,8 @@ pub use self::{reader::StdinReader, writer::StdoutWriter};
 /// for them: a `main` that returns hangs while the client keeps stdin open, or does not read stdout.
 /// These halves use plain threads instead, and the process ends when `main` returns.
 ///
-/// [`Resilient::run`](super::Resilient::run) makes this exchange by itself for the transports that
-/// it can recognize, among them rmcp's `stdio()`. Use this function for a transport of your own
-/// around stdin and stdout:
+/// `Resilient::run` makes this exchange by itself for the transports that it can recognize, among them
+/// rmcp's `stdio()`. Use this function for a transport of your own around stdin and stdout:
 ///
 /// ```
 /// use mcp_resilience::rmcp::stdio;

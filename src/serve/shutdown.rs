@@ -1,0 +1,28 @@
+use std::{
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+/// Ends when a server is to stop serving: what a graceful shutdown waits for.
+pub struct Shutdown(Pin<Box<dyn Future<Output = ()> + Send>>);
+
+impl Shutdown {
+    pub(super) fn new(shutdown: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self(Box::pin(shutdown))
+    }
+}
+
+impl Future for Shutdown {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl fmt::Debug for Shutdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shutdown").finish_non_exhaustive()
+    }
+}
