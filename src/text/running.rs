@@ -3,6 +3,11 @@
 //!
 //! Nobody knows whose values such a text quotes, so it is masked with those of all calls of the
 //! process that run, or that ended a moment ago. Without such a call this costs one load.
+//!
+//! Calls of other clients and connections count too. A tool may hand a secret on to a server of its own,
+//! under a name that says nothing: then only the call of the tool knows that it is one, and not the call
+//! that the server quotes. And servers of several connections may be the same process. What this costs is
+//! a mask too many where two calls have the same value.
 
 use super::{
     MASK,

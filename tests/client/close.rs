@@ -9,7 +9,7 @@ use mcp_resilience::{
 };
 use rmcp::model::CallToolResponse;
 use serde_json::{Value, json};
-use std::fs;
+use std::{fs, process::Command};
 use tokio::time::{Instant, sleep};
 
 async fn connect(connector: impl Connector) -> Client {
@@ -48,6 +48,28 @@ async fn closing_waits_until_the_child_is_gone_and_was_waited_for() {
     let client = connect(ledger.stdio(&[])).await;
     within("the close", client.close()).await;
     assert!(!is_alive(ledger.pid()), "not as a zombie either");
+}
+
+#[tokio::test]
+async fn a_child_that_dies_is_waited_for_while_its_connection_is_still_held() {
+    let ledger = Ledger::new();
+    let file = ledger.path().with_extension("pid");
+    let script = format!(
+        "sleep 300 >/dev/null & echo $! > '{}'; exec '{}' --ledger '{}'",
+        file.display(),
+        program("hostile").display(),
+        ledger.path().display()
+    );
+    let client = connect(ChildProcess::new("sh").args(["-c", &script])).await;
+    let left: u32 = fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+    fs::remove_file(file).unwrap();
+    let connection = client.connection().unwrap();
+    let id = ledger.pid().to_string();
+    let killed = Command::new("kill").args(["-9", &id]).status();
+    assert!(killed.unwrap().success());
+    gone(ledger.pid()).await;
+    gone(left).await;
+    assert!(connection.peer().is_transport_closed());
 }
 
 #[tokio::test]

@@ -166,6 +166,23 @@ fn cases() -> Vec<(String, &'static [Wire], End)> {
     ]
 }
 
+#[rustfmt::skip]
+fn odd_ids_and_numbers() -> Vec<(String, &'static [Wire], End)> {
+    let good = answer(RESULT);
+    vec![
+        (good.replace("$ID", "true"), &[Stdio], Unreadable("of a type that no request has")),
+        (good.replace("$ID", "{}"), &[Stdio], Unreadable("of a type that no request has")),
+        (good.replace("$ID", "1.5"), ALL, Unreadable("of a type that no request has")),
+        (good.replace("$ID", "[$ID,$ID]"), &[Stdio], Unreadable("of a type that no request has")),
+        (error("7").replace("$ID", "false"), &[Stdio], Unreadable("of a type that no request has")),
+        // Numbers that are too big.
+        (error(r#"{"code":-32004,"message":"slow down","data":{"retryAfter":1e400}}"#), ALL, Failed("slow down")),
+        (error(r#"{"code":1e400,"message":"slow down"}"#), ALL, Failed("slow down")),
+        (result(r#"{"content":[{"type":"text","text":"good"}],"structuredContent":{"n":-1e400}}"#), ALL, Good("good")),
+        (format!("INFO {}", result(r#"{"content":[{"type":"text","text":"good"}],"_meta":{"n":[1e400]}}"#)), ALL, Good("good")),
+    ]
+}
+
 async fn make(text: &str, wire: Wire, end: End) -> Result<(), String> {
     let ledger = Ledger::new();
     match wire {
@@ -244,7 +261,7 @@ fn is_as_expected(
 async fn an_odd_answer_ends_its_call_at_once_and_the_connection_is_kept() {
     let at_once = Arc::new(Semaphore::new(8));
     let mut calls = JoinSet::new();
-    for (text, wires, end) in cases() {
+    for (text, wires, end) in cases().into_iter().chain(odd_ids_and_numbers()) {
         for &wire in wires {
             let (text, at_once) = (text.clone(), Arc::clone(&at_once));
             calls.spawn(async move {

@@ -3,6 +3,7 @@
 use super::{Ask, MS};
 use mcp_resilience::{Class, Failure, backoff::Backoff, reconnect::ReconnectLayer};
 use std::{
+    env,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst},
@@ -11,18 +12,25 @@ use std::{
 };
 use tokio::{
     task::{JoinSet, yield_now},
-    time::timeout,
+    time::{Instant, timeout},
 };
 use tower::{Layer, ServiceExt, service_fn};
 
 /// Calls of so many tasks. Every call has a number, and is noted when it runs.
+///
+/// Each task has so many answers at least; with `MCP_RESILIENCE_SECONDS=30` it goes on for 30 s.
 async fn no_two_dials_with(tasks: usize, calls: u64) {
+    let seconds = env::var("MCP_RESILIENCE_SECONDS").ok();
+    let seconds = seconds.map_or(0, |seconds| seconds.parse().unwrap());
+    let until = Instant::now() + Duration::from_secs(seconds);
     let dialing = Arc::new(AtomicUsize::new(0));
-    let most = Arc::new(AtomicUsize::new(0));
+    let (most, dials) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicU64::new(0)));
     let ran = Arc::new(Mutex::new(Vec::<u64>::new()));
     let connector = service_fn({
         let (dialing, most, ran) = (Arc::clone(&dialing), Arc::clone(&most), Arc::clone(&ran));
+        let dials = Arc::clone(&dials);
         move |()| {
+            dials.fetch_add(1, SeqCst);
             let (dialing, most, ran) = (Arc::clone(&dialing), Arc::clone(&most), Arc::clone(&ran));
             async move {
                 most.fetch_max(dialing.fetch_add(1, SeqCst) + 1, SeqCst);
@@ -55,7 +63,7 @@ async fn no_two_dials_with(tasks: usize, calls: u64) {
         let (tools, numbers) = (tools.clone(), Arc::clone(&numbers));
         asking.spawn(async move {
             let mut answered = 0;
-            while answered < calls {
+            while answered < calls || Instant::now() < until {
                 let number = numbers.fetch_add(1, SeqCst);
                 match tools.clone().oneshot(number).await {
                     Ok(answer) => {
@@ -67,7 +75,7 @@ async fn no_two_dials_with(tasks: usize, calls: u64) {
             }
         });
     }
-    let all = timeout(Duration::from_secs(120), asking.join_all());
+    let all = timeout(Duration::from_secs(120 + seconds), asking.join_all());
     all.await.expect("no call is stuck");
     assert_eq!(most.load(SeqCst), 1, "two dials at once");
     let mut ran = ran.lock().unwrap().clone();
@@ -75,6 +83,11 @@ async fn no_two_dials_with(tasks: usize, calls: u64) {
     ran.sort_unstable();
     ran.dedup();
     assert_eq!(ran.len(), count, "a call ran twice");
+    if seconds > 0 {
+        let dials = dials.load(SeqCst);
+        let asked = numbers.load(SeqCst);
+        eprintln!("{tasks} tasks for {seconds} s: {asked} calls, {count} answered, {dials} dials");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

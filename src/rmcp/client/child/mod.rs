@@ -4,6 +4,7 @@ mod ended;
 mod group;
 mod key_lines;
 mod last_words;
+mod stdout;
 mod supervisor;
 
 pub(super) use self::supervisor::Child;
@@ -36,8 +37,8 @@ use tower::Service;
 /// a `SIGKILL`. If the runtime ends first, the group is killed.
 ///
 /// The child is waited for when its group has ended: until then the kernel gives its id, which is that of
-/// the group too, to no other process. So a child that has ended stays a zombie as long as its connection
-/// is open, and no longer.
+/// the group too, to no other process. So a child that has ended stays a zombie while another process of
+/// its group serves the connection, and no longer: the group is ended as soon as its stdout is closed.
 ///
 /// **A Ctrl-C in a terminal does not reach the child.** A process that ends by a signal, without running
 /// destructors, leaves it to notice the end of its stdin. Wait for the signals and

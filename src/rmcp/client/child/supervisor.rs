@@ -2,11 +2,12 @@ use super::{
     ended::Ended,
     group::{Group, Signal},
     last_words::LastWords,
+    stdout::Stdout,
 };
 use crate::{failure::Failure, rmcp::client::census::Census};
 use std::{io, pin::pin, process::ExitStatus, time::Duration};
 use tokio::{
-    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{ChildStderr, ChildStdin, Command},
     sync::{oneshot, watch},
     time,
 };
@@ -34,18 +35,19 @@ impl Child {
     pub(super) fn start(
         command: Command,
         census: &Census,
-    ) -> io::Result<(Self, ChildStdout, ChildStdin)> {
+    ) -> io::Result<(Self, Stdout, ChildStdin)> {
         let mut group = Group::start(command)?;
         let id = group.id();
         let pipes = group.pipes();
         let (stdin, stdout, stderr) = pipes.ok_or(io::ErrorKind::BrokenPipe)?;
+        let (stdout, unread) = Stdout::new(stdout);
         let (needed, unneeded) = oneshot::channel();
         let (ended, status) = watch::channel(None);
         let (known, is_known) = watch::channel(false);
         let last_words = LastWords::default();
         let (words, member) = (last_words.clone(), census.open());
         tokio::spawn(async move {
-            supervise(group, stderr, words, unneeded, (ended, known)).await;
+            supervise(group, stderr, words, (unneeded, unread), (ended, known)).await;
             drop(member);
         });
         let child = Self {
@@ -83,7 +85,7 @@ async fn supervise(
     mut group: Group,
     stderr: ChildStderr,
     last_words: LastWords,
-    mut unneeded: oneshot::Receiver<()>,
+    (mut unneeded, unread): (oneshot::Receiver<()>, oneshot::Receiver<()>),
     (status, known): (watch::Sender<Option<ExitStatus>>, watch::Sender<bool>),
 ) {
     // Closed once nobody of the group can write to stderr any more.
@@ -97,8 +99,11 @@ async fn supervise(
         // Whoever it started may go on writing.
         let is_alone = time::timeout(NEWS / 2, &mut all_read).await.is_ok();
         known.send_replace(true);
-        // Not told: whoever it started may speak for it.
-        let _ = unneeded.await;
+        // Not told: as long as its stdout is open, whoever it started may speak for it.
+        tokio::select! {
+            _ = unneeded => {}
+            _ = unread => {}
+        }
         if !is_alone {
             group.signal(Signal::Terminate);
             let _ = time::timeout(GRACE, &mut all_read).await;

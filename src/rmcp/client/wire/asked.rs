@@ -57,6 +57,11 @@ pub(in crate::rmcp::client) trait Pending {
     /// Takes the request with that id; without an id, the only one that there can be.
     fn take(&mut self, id: Option<&Value>) -> Option<Asked>;
 
+    /// Takes the only request that waits; none if there are several, or it is not known which wait.
+    fn only(&mut self) -> Option<Asked> {
+        None
+    }
+
     /// Whether nothing else comes where its answer does, as lines of a log may.
     fn is_alone(&self) -> bool {
         false
@@ -68,6 +73,10 @@ impl Pending for &Asked {
     fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
         let is_its = id.is_none_or(|id| canonical(id).as_ref() == Some(&self.id));
         is_its.then(|| (*self).clone())
+    }
+
+    fn only(&mut self) -> Option<Asked> {
+        Some((*self).clone())
     }
 
     fn is_alone(&self) -> bool {
@@ -91,6 +100,10 @@ impl Pending for Among<'_> {
         }
         let mut asked = self.asked;
         asked.take(id)
+    }
+
+    fn only(&mut self) -> Option<Asked> {
+        (!self.needs_id).then(|| self.asked.clone())
     }
 }
 
@@ -129,6 +142,14 @@ impl Pending for Running {
     fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
         let (id, kind) = self.0.remove_entry(&canonical(id?)?)?;
         Some(Asked { id, kind })
+    }
+
+    fn only(&mut self) -> Option<Asked> {
+        if self.0.len() > 1 {
+            return None;
+        }
+        let mut only = self.0.drain();
+        only.next().map(|(id, kind)| Asked { id, kind })
     }
 }
 

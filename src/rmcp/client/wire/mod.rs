@@ -23,6 +23,8 @@
 //! | a null member (`"error": null`, `"method": null`) | absent |
 //! | `jsonrpc` missing or another version | ignored |
 //! | an id as a text or a float, or alone in a list or an object | the same id |
+//! | an id of another type (`true`, 1.5, `{}`), and one request that waits | unreadable |
+//! | a number that no `f64` holds (`1e400`) | 1.7e308, and a warning |
 //! | a result, and an error that says nothing: `false`, 0, `""`, `"null"`, `[]`, or an object of such | the result |
 //! | an error that says nothing, alone | unreadable |
 //! | an error, and a result that is `false`, 0, `""`, `[]` or `{}` | the error |

@@ -55,6 +55,11 @@ impl Outline {
         self.has(Name::Version)
     }
 
+    /// Whether it has an id of any type; `ids` has those that may be one.
+    pub(super) fn has_id(&self) -> bool {
+        self.has(Name::Id)
+    }
+
     /// Whether it is a request or a notification, and no line of a log with such a member.
     pub(super) fn is_servers(&self) -> bool {
         self.has(Name::Method)

@@ -1,12 +1,14 @@
 use super::{
     Unreadable,
     answer::{self, Answer},
-    asked::{Asked, Pending},
+    asked::{Asked, Pending, canonical},
     message,
     outline::Outline,
     scan::{self, Scan},
 };
+use crate::json;
 use ::rmcp::model::ServerJsonRpcMessage;
+use serde_json::Value;
 
 /// The most requests and notifications that are read in one text.
 pub(super) const MESSAGES: usize = 4096;
@@ -17,6 +19,8 @@ const ANSWERS: usize = 64 * 1024;
 /// How many times a text that is no JSON may be looked through, and how long it may be for any number.
 const SCANS: usize = 4;
 const SHORT: usize = 64 * 1024;
+
+const ODD_ID: &str = "its id is of a type that no request has";
 
 /// What a text of the server holds.
 #[derive(Debug)]
@@ -157,7 +161,8 @@ impl<P: Pending> Reader<'_, P> {
         }
         match Outline::read(text) {
             Ok((outline, length)) => {
-                self.whole(&outline, &text[..length]);
+                let is_alone = self.is_alone && length == self.text.len();
+                self.whole(&outline, &text[..length], is_alone);
                 length
             }
             Err(error) if error.is_data() => self.broken(text, &error.to_string()),
@@ -165,7 +170,8 @@ impl<P: Pending> Reader<'_, P> {
         }
     }
 
-    fn whole(&mut self, outline: &Outline, text: &str) {
+    /// Reads an object; `is_alone` if the text that came holds it and nothing else.
+    fn whole(&mut self, outline: &Outline, text: &str, is_alone: bool) {
         if outline.is_servers() {
             if self.messages >= MESSAGES {
                 return self.skip("there are too many messages in one text", text);
@@ -188,14 +194,8 @@ impl<P: Pending> Reader<'_, P> {
             ids => ids.iter().find_map(|id| self.pending.take(Some(id))),
         };
         let Some(asked) = asked else {
-            if outline.ids.is_empty() {
-                self.skip("it is an answer without an id", text);
-            } else {
-                self.foreign += 1;
-            }
-            return;
+            return self.not_asked_for(outline, text);
         };
-        let is_alone = self.is_alone && text.len() == self.text.len();
         let answer = serde_json::from_str(text).map_err(|error| error.to_string());
         let answer = answer.and_then(|members| answer::read(members, &asked, outline.values));
         let found = match answer {
@@ -206,6 +206,21 @@ impl<P: Pending> Reader<'_, P> {
             Err(reason) => broken(Unreadable::new(reason, text), &asked),
         };
         self.found.push(found);
+    }
+
+    /// An answer whose id is that of no request that waits.
+    fn not_asked_for(&mut self, outline: &Outline, text: &str) {
+        let is_possible = |id: &Value| canonical(id).is_some();
+        if outline.ids.iter().any(is_possible) {
+            self.foreign += 1;
+        } else if !outline.has_id() {
+            self.skip("it is an answer without an id", text);
+        } else if let Some(asked) = self.pending.only().filter(|_| outline.has_version()) {
+            let unreadable = Unreadable::new(ODD_ID, text);
+            self.found.push(broken(unreadable, &asked));
+        } else {
+            self.skip(ODD_ID, text);
+        }
     }
 
     /// The same for what is no JSON.
@@ -219,8 +234,18 @@ impl<P: Pending> Reader<'_, P> {
             self.is_inside = true;
             return 1;
         }
+        // JSON, but for `serde_json`.
+        if has_end
+            && let Some(finite) = json::finite(&text[..length])
+            && let Ok((outline, _)) = Outline::read(&finite)
+        {
+            tracing::warn!("a number that is too big was read as a smaller one");
+            self.whole(&outline, &finite, false);
+            return length;
+        }
         let may_be = scan.may_be_an_answer();
         let asked = match scan.into_id() {
+            Some(id) if canonical(&id).is_none() => self.pending.only(),
             Some(id) => self.pending.take(Some(&id)),
             // Its quotes may be broken: then its members are not where they seem to be.
             None if may_be && !has_end => {

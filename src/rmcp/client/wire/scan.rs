@@ -179,7 +179,7 @@ pub(super) fn ids(text: &str) -> impl Iterator<Item = Value> {
 
 fn id(token: &[u8]) -> Option<Value> {
     let id = serde_json::from_slice(token).ok();
-    id.filter(|id: &Value| id.is_number() || id.is_string())
+    id.filter(|id: &Value| !id.is_null())
 }
 
 #[cfg(test)]

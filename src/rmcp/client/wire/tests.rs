@@ -70,6 +70,55 @@ fn one_broken_message_hides_no_other() {
 }
 
 #[test]
+fn an_id_that_no_request_has_ends_the_only_one_that_waits() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":true,"result":{"content":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":{},"result":{"content":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":[1,2],"error":"x"}"#,
+        r#"{"jsonrpc":"2.0","id":1.5,"result":{"content":[]}}"#,
+        r#"{"jsonrpc":"2.0","id":true,"result":{"x":NaN}}"#,
+    ] {
+        let only = read(text.as_bytes(), &mut running(&[1]));
+        let is_its = matches!(
+            &only[..],
+            [Found::Answer {
+                message: JsonRpcMessage::Error(_),
+                ..
+            }]
+        );
+        assert!(is_its, "{text}: {only:?}");
+        // Of several nobody knows whose it is.
+        assert_eq!(found(text), "u", "{text}");
+    }
+    // Nor is a line of a log anybody's, or an answer without an id.
+    for text in [
+        r#"{"id":true,"result":"ok"}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}"#,
+        r#"{"jsonrpc":"2.0","id":"x","result":{}}"#,
+    ] {
+        let only = read(text.as_bytes(), &mut running(&[1]));
+        let is_answer = matches!(&only[..], [Found::Answer { .. }]);
+        assert!(!is_answer, "{text}: {only:?}");
+    }
+}
+
+#[test]
+fn a_number_that_is_too_big_hides_no_answer() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"n":1e400}}}"#,
+        r#"[{"jsonrpc":"2.0","id":1,"result":{"content":[],"_meta":{"n":-1e400}}}]"#,
+    ] {
+        assert_eq!(found(text), "+1", "{text}");
+    }
+    let request = r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":{"n":1e400}}}"#;
+    assert_eq!(found(request), "m");
+    assert_eq!(
+        found(r#"{"jsonrpc":"2.0","id":1,"result":{"x":1e400,}}"#),
+        "-1"
+    );
+}
+
+#[test]
 fn the_last_line_of_a_stream_is_whole_or_cut_off() {
     for (text, is_answer) in [
         (r#"{"jsonrpc":"2.0","id":1,"result":{"x":NaN}}"#, true),
