@@ -73,7 +73,7 @@ mod progress;
 mod tool_call;
 mod tool_result;
 
-pub(crate) use self::progress::{Attempt, due, ends_at_ceiling};
+pub(crate) use self::progress::{Attempt, Pause, due, ends_at_ceiling};
 pub use self::{
     arguments::Arguments,
     hint_source::HintSource,

@@ -1,7 +1,8 @@
+use crate::failure::Class;
 use std::{
     fmt,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
@@ -52,6 +53,18 @@ struct Shared {
     first: OnceLock<Instant>,
     // Nanoseconds from the first tick to the last.
     last: AtomicU64,
+    pause: Mutex<Option<Pause>>,
+}
+
+/// A wait between two attempts, and its reason: for an adapter that tells the caller of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pause {
+    /// What the last attempt failed with.
+    pub(crate) class: Class,
+    /// How long that asked to wait.
+    pub(crate) asked: Option<Duration>,
+    pub(crate) wait: Duration,
+    pub(crate) since: Instant,
 }
 
 impl Progress {
@@ -83,6 +96,27 @@ impl Progress {
     pub fn last(&self) -> Option<Instant> {
         let first = *self.shared.first.get()?;
         first.checked_add(Duration::from_nanos(self.shared.last.load(Relaxed)))
+    }
+}
+
+impl Progress {
+    /// The call waits for its next attempt.
+    pub(crate) fn set_pause(&self, pause: Pause) {
+        *self.pause_slot() = Some(pause);
+    }
+
+    /// The last wait that was begun.
+    #[cfg_attr(
+        not(feature = "rmcp"),
+        allow(dead_code, reason = "only adapters of servers tell of it")
+    )]
+    pub(crate) fn pause(&self) -> Option<Pause> {
+        *self.pause_slot()
+    }
+
+    fn pause_slot(&self) -> MutexGuard<'_, Option<Pause>> {
+        let pause = self.shared.pause.lock();
+        pause.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -35,8 +35,9 @@ impl<'a> CallRef<'a> {
         self.name
     }
 
-    /// The id that the log line of the call has. None if there is no [log](crate::call_log), or if the
-    /// layer stands inside of [`Classify`](crate::classify::Classify).
+    /// The id that the log line of the call has. None if there is no [log](crate::call_log), if the layer
+    /// stands inside of [`Classify`](crate::classify::Classify), or for a heartbeat, which is sent beside the
+    /// layers.
     #[must_use]
     pub fn id(&self) -> Option<CallId> {
         self.id

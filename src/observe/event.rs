@@ -46,7 +46,7 @@ pub enum Event<'a> {
         /// setting that raises it.
         limit: &'a LimitReached,
     },
-    /// The caller was told that its call still runs.
+    /// The client of a call was told that the call is alive, by progress from the server itself.
     #[non_exhaustive]
     HeartbeatSent {
         /// The call.

@@ -10,7 +10,7 @@
 //! | [`GaveUp`](Event::GaveUp) | `retry` | a call fails that waiting might have helped; says [why](crate::failure::Stopped) |
 //! | [`BudgetRefused`](Event::BudgetRefused) | `retry` | the budget does not pay for a repeat; `GaveUp` follows |
 //! | [`LimitReached`](Event::LimitReached) | `retry`, [`timeout`](crate::timeout) | a call ran into a limit of time; names the setting |
-//! | [`HeartbeatSent`](Event::HeartbeatSent) | an adapter | the caller of a slow call was told that it still runs |
+//! | [`HeartbeatSent`](Event::HeartbeatSent) | the adapter of a server | the client of a call that waits or says nothing was [told](crate::rmcp#progress) that it is alive |
 //! | [`Dialing`](Event::Dialing) | [`reconnect`](crate::reconnect) | a dial begins |
 //! | [`DialFailed`](Event::DialFailed) | `reconnect` | it fails |
 //! | [`Connected`](Event::Connected) | `reconnect` | it gives a connection; from generation 2 on, the connection is back |
@@ -35,7 +35,8 @@
 //! - On the task that decides, outside of all locks. A slow observer delays that task: count, or send
 //!   into a channel, and return.
 //! - With borrowed data. Nothing is allocated for an event. With an observer of yours, `retry` copies the
-//!   name of a call that has no further attempt, and `timeout` the name of each call.
+//!   name of a call that has no further attempt, `timeout` the name of each call, and the adapter that of each
+//!   call with a progress token.
 //! - A panic in it is caught. The call goes on, and the first panic is reported by `tracing`.
 //! - Events of one call, and of one dial, come in order. A connection is in use when `Connected` is told,
 //!   so that on several threads a call may have lost it before.

@@ -72,6 +72,15 @@ impl<L> ResilienceLayer<L> {
         self.log.sink()
     }
 
+    /// What is told of decisions by whatever else serves this stack.
+    #[cfg_attr(
+        not(feature = "rmcp"),
+        allow(dead_code, reason = "only adapters of servers ask for it")
+    )]
+    pub(crate) fn observers(&self) -> &Observers {
+        &self.observers
+    }
+
     /// The policies for single tools: to compare their names with those of a server.
     pub fn policies(&self) -> &Policies {
         self.retry.said().1

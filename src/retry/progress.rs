@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     backoff::OwnWaits,
-    call::{self, ToolCall},
+    call::{self, Pause, ToolCall},
     failure::{Class, Failure, Stopped},
     ledger::{self, Retried},
     observe::Event,
@@ -187,12 +187,21 @@ impl<S, Req: ToolCall> Progress<S, Req> {
             failure,
             wait,
         });
+        let since = Instant::now();
+        if let Some(progress) = self.again.call().and_then(ToolCall::progress) {
+            progress.set_pause(Pause {
+                class: failure.class(),
+                asked: failure.retry_after(),
+                wait,
+                since,
+            });
+        }
         ledger::note(|ledger| {
             ledger.retries.push(Retried {
                 class: failure.class(),
                 code: failure.code().cloned(),
                 wait,
-                since: Instant::now(),
+                since,
             });
         });
     }

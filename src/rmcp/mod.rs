@@ -99,7 +99,7 @@
 //! |---|---|
 //! | reports progress | gets each report, under the token that it gave |
 //! | is repeated, and its tool reports from 0 again | never sees a value decrease: a lower one is raised to the highest so far |
-//! | waits for an attempt, or runs and has not reported in this attempt | gets progress from the server itself every 15 s, with a message such as `waiting to try again, attempt 1 failed (rate_limited)`; see [`Resilient::heartbeat`] |
+//! | waits for an attempt, or runs and has not reported in this attempt | gets progress from the server itself every 15 s, with a message that names the wait and its reason, such as `waiting 40 s before attempt 2: attempt 1 failed (rate_limited) and asked for 31 s`; see [`Resilient::heartbeat`] |
 //! | gave no progress token | gets nothing |
 //!
 //! Heartbeats begin at 0 and rise by 0.000001, so that the tool's own reports stay above them. They do
@@ -122,10 +122,11 @@
 //! # let _ = export;
 //! ```
 //!
-//! Reports are seen over [`Resilient::run`], in rmcp's sessions that begin with `initialize`, and over
-//! `StreamableHttpService` with and without sessions. They are not seen, and no heartbeats are sent, if
-//! rmcp's own `serve` serves a client that begins with `server/discover`: take `run`, or tick by hand. A
-//! late report from a task that an abandoned attempt has spawned counts for the attempt that runs.
+//! Reports are seen over [`Resilient::run`], rmcp's own `serve` and `StreamableHttpService`, in sessions that
+//! begin with `initialize` and in those that do not. A late report from a task that an abandoned attempt has
+//! spawned counts for the attempt that runs.
+//!
+//! An [observer](crate::preset::ResilienceBuilder::observer) of the preset is told of each heartbeat.
 //!
 //! # The end
 //!

@@ -47,7 +47,15 @@ impl ServerCall {
 
     /// The same call, with what its client is told of its progress.
     pub(super) fn reported(self, report: Option<Arc<Report>>) -> Self {
-        Self { report, ..self }
+        let progress = match &report {
+            Some(report) => report.progress().clone(),
+            None => self.progress,
+        };
+        Self {
+            progress,
+            report,
+            ..self
+        }
     }
 
     /// Lets reports of progress count for the attempt that begins.

@@ -26,7 +26,13 @@ where
     ) -> Result<Answer, ErrorData> {
         let _counted = self.life.running.one_more();
         let hints = self.hints(&request, &context).await;
-        let reporting = Reporting::begin(&mut context, &self.bridges, self.heartbeat);
+        let reporting = Reporting::begin(
+            &request,
+            &mut context,
+            &self.bridges,
+            self.heartbeat,
+            &self.observers,
+        );
         let call = ServerCall::new(request, hints, context);
         let report = reporting.as_ref().map(Reporting::report);
         self.send(call.reported(report), reporting).await

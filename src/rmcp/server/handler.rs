@@ -60,18 +60,13 @@ impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
         Box::pin(async move {
             let answer = answer(&*handler, call, Attempt::new(attempt), ticker);
             let answer = thrown::catch(async { answer.await.map_err(rpc_error) });
-            let mut reported = reported;
+            let _reported = reported;
             // The answer first: one that is there is not thrown away.
-            let answer = tokio::select! {
+            tokio::select! {
                 biased;
                 answer = answer => answer,
                 () = running.cut_off() => Err(cut_off.into()),
-            };
-            if let (Some(reported), Err(error)) = (&mut reported, &answer) {
-                let failure = error.downcast_ref::<Failure>();
-                reported.failed(failure.map(|failure| failure.class().as_str()));
             }
-            answer
         })
     }
 }

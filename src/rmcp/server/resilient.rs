@@ -1,6 +1,7 @@
 use super::{HandlerService, learned::Learned, progress::Bridges};
 use crate::{
     fatal::FatalHandle,
+    observe::Observers,
     preset::{Resilience, ResilienceLayer},
     serve::Lifetime,
     timeout::Timeout,
@@ -28,6 +29,7 @@ pub struct Resilient<H, S = PresetStack<H>> {
     pub(super) heartbeat: Option<Duration>,
     // Those of this clone: rmcp gives each session a clone of its own.
     pub(super) bridges: Bridges,
+    pub(super) observers: Observers,
 }
 
 impl<H: ServerHandler> Resilient<H> {
@@ -49,6 +51,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     {
         let mut server = Self::with_layer(handler, preset).ends_with(preset.fatal_handle());
         server.life.log = preset.log_sink();
+        server.observers = preset.observers().clone();
         server
     }
 
@@ -95,6 +98,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
             learned: Learned::default(),
             heartbeat: Some(HEARTBEAT),
             bridges: Bridges::default(),
+            observers: Observers::default(),
         }
     }
 
@@ -163,6 +167,7 @@ impl<H, S: Clone> Clone for Resilient<H, S> {
             learned: self.learned.clone(),
             heartbeat: self.heartbeat,
             bridges: Bridges::default(),
+            observers: self.observers.clone(),
         }
     }
 }

@@ -2,14 +2,16 @@ use super::{bridge::Bridge, outgoing::Outgoing};
 use ::rmcp::{
     Peer, RoleServer, ServerHandler,
     model::InitializeRequestParams,
-    service::{RunningService, serve_directly},
+    service::{RequestContext, RunningService, serve_directly},
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The bridges of one handler's sessions: one, unless several sessions share the handler.
 ///
 /// A session is known by what its client said of itself, which rmcp keeps in one place for each
-/// session. The bridge ends with the handler, as rmcp's session does.
+/// session. In a session without `initialize` each request says it, and rmcp keeps nothing: what the first
+/// of them says is kept in its place, as rmcp itself does over HTTP. The bridge ends with the handler, as
+/// rmcp's session does.
 #[derive(Default)]
 pub(in crate::rmcp::server) struct Bridges(Mutex<Vec<Session>>);
 
@@ -26,15 +28,16 @@ struct Nobody;
 impl ServerHandler for Nobody {}
 
 impl Bridges {
-    /// The peer to be used in place of this one, and what it sends. `None` if its session has no
-    /// identity.
+    /// The peer to be used in place of the request's own, and what it sends. `None` if its client said
+    /// nothing of itself.
     pub(super) fn instead_of(
         &self,
-        own: &Peer<RoleServer>,
+        context: &RequestContext<RoleServer>,
     ) -> Option<(Peer<RoleServer>, Outgoing)> {
-        let client = own.peer_info()?;
+        let own = &context.peer;
         let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|session| !session.own.is_transport_closed());
+        let client = own.peer_info().or_else(|| introduce(context))?;
         let mut known = sessions.iter();
         if let Some(session) = known.find(|session| Arc::ptr_eq(&session.client, &client)) {
             return Some((session.bridge.peer().clone(), session.outgoing.clone()));
@@ -51,4 +54,13 @@ impl Bridges {
         });
         Some((peer, outgoing))
     }
+}
+
+/// Keeps what a request says of its client for the whole session.
+fn introduce(context: &RequestContext<RoleServer>) -> Option<Arc<InitializeRequestParams>> {
+    let capabilities = context.client_capabilities()?;
+    let mut client = InitializeRequestParams::new(capabilities, context.client_info()?);
+    client.protocol_version = context.protocol_version()?;
+    context.peer.set_peer_info(client);
+    context.peer.peer_info()
 }

@@ -6,8 +6,7 @@
 //! | Served by | Seen by |
 //! |---|---|
 //! | [`Resilient::run`](super::Resilient::run) | [`Wire`], around the transport |
-//! | `StreamableHttpService`, or rmcp's `serve`, after `initialize` or for one request | [`Bridge`], a peer in front of the session's own |
-//! | rmcp's `serve`, and a client that begins with `server/discover` | nothing: rmcp gives such sessions no identity |
+//! | `StreamableHttpService`, or rmcp's `serve` | [`Bridge`], a peer in front of the session's own |
 //!
 //! Each report ticks the attempt that runs. Values never decrease for one token: a report below an
 //! earlier one is raised to that.

@@ -1,6 +1,9 @@
-use crate::call::Ticker;
+use crate::call::{Pause, Progress, Ticker};
 use ::rmcp::model::ProgressNotificationParam;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 use tokio::sync::watch;
 
 /// How much a heartbeat adds to the progress: too little to be seen, and below any step of a tool.
@@ -9,6 +12,8 @@ const STEP: f64 = 1e-6;
 /// What the client of one call was told of its progress.
 #[derive(Debug, Default)]
 pub(in crate::rmcp::server) struct Report {
+    // The call's.
+    progress: Progress,
     state: Mutex<State>,
     // While a heartbeat is on its way: reports of the tool wait, so that none overtakes it.
     is_beating: watch::Sender<bool>,
@@ -19,6 +24,7 @@ struct State {
     attempt: Attempt,
     // The highest value so far.
     level: Option<f64>,
+    heartbeats: u64,
 }
 
 #[derive(Debug, Default)]
@@ -32,7 +38,6 @@ enum Attempt {
     },
     Over {
         number: u32,
-        class: Option<&'static str>,
     },
 }
 
@@ -41,7 +46,6 @@ enum Attempt {
 pub(in crate::rmcp::server) struct Reported {
     report: Arc<Report>,
     number: u32,
-    class: Option<&'static str>,
 }
 
 /// What is to be done with a message.
@@ -74,8 +78,12 @@ impl Report {
         Reported {
             report: Arc::clone(self),
             number,
-            class: None,
         }
+    }
+
+    /// When the call was last alive, and what it waits for.
+    pub(in crate::rmcp::server) fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// A report of the tool.
@@ -107,29 +115,71 @@ impl Report {
             return Verdict::Drop;
         }
         params.progress = state.step();
+        state.heartbeats += 1;
         drop(state);
         self.is_beating.send_replace(true);
         Verdict::Beat(Beat(Arc::clone(self)))
     }
 
-    /// What a heartbeat says. `None` if the tool reports by itself.
-    pub(super) fn message(&self) -> Option<String> {
+    /// What a heartbeat says after so long. `None` if the tool reports by itself.
+    pub(super) fn message(&self, elapsed: Duration) -> Option<String> {
         let state = self.state();
-        Some(match &state.attempt {
+        let elapsed = seconds(elapsed);
+        Some(match state.attempt {
             _ if state.has_reported() => return None,
-            Attempt::None => "waiting to run".to_owned(),
-            Attempt::Running { number: 1, .. } => "still running".to_owned(),
-            Attempt::Running { number, .. } => format!("still running, attempt {number}"),
-            Attempt::Over { number, class } => {
-                let class = class.map_or_else(String::new, |class| format!(" ({class})"));
-                format!("waiting to try again, attempt {number} failed{class}")
+            Attempt::None => format!("waiting to run for {elapsed} s"),
+            Attempt::Running { number: 1, .. } => format!("still running after {elapsed} s"),
+            Attempt::Running { number, .. } => {
+                format!("still running after {elapsed} s, attempt {number}")
             }
+            Attempt::Over { number } => waiting(number, self.progress.pause()),
         })
+    }
+
+    /// How many heartbeats have left.
+    pub(super) fn heartbeats(&self) -> u64 {
+        self.state().heartbeats
+    }
+
+    /// The number of the attempt that runs, or ran last.
+    pub(super) fn attempt(&self) -> Option<u32> {
+        match self.state().attempt {
+            Attempt::None => None,
+            Attempt::Running { number, .. } | Attempt::Over { number } => Some(number),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Why no attempt runs after this one. All words in it are ours.
+fn waiting(number: u32, pause: Option<Pause>) -> String {
+    let next = number.saturating_add(1);
+    let Some(pause) = pause else {
+        return format!("waiting for attempt {next}");
+    };
+    let class = pause.class.as_str();
+    if pause.since.elapsed() >= pause.wait {
+        return format!("waiting for attempt {next} to begin: attempt {number} failed ({class})");
+    }
+    let wait = seconds(pause.wait);
+    match pause.asked.filter(|asked| !asked.is_zero()) {
+        Some(asked) => format!(
+            "waiting {wait} s before attempt {next}: attempt {number} failed ({class}) and asked for {} s",
+            seconds(asked)
+        ),
+        None => {
+            format!("waiting {wait} s before attempt {next}: attempt {number} failed ({class})")
+        }
+    }
+}
+
+/// Whole seconds, and never fewer than that.
+fn seconds(time: Duration) -> u64 {
+    let more = u64::from(time.subsec_nanos() > 0);
+    time.as_secs().saturating_add(more)
 }
 
 impl State {
@@ -184,21 +234,13 @@ impl Verdict {
     }
 }
 
-impl Reported {
-    /// Notes the class of the failure, if it is known.
-    pub(in crate::rmcp::server) fn failed(&mut self, class: Option<&'static str>) {
-        self.class = class;
-    }
-}
-
 impl Drop for Reported {
     fn drop(&mut self) {
         let mut state = self.report.state();
         if let Attempt::Running { number, .. } = state.attempt
             && number == self.number
         {
-            let class = self.class;
-            state.attempt = Attempt::Over { number, class };
+            state.attempt = Attempt::Over { number };
         }
     }
 }

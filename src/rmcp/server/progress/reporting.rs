@@ -2,13 +2,17 @@ use super::{
     Bridges, Report,
     outgoing::{Heartbeat, Outgoing},
 };
+use crate::{
+    call::ToolCall,
+    observe::{Event, Name, Observers},
+};
 use ::rmcp::{
     Peer, RoleServer,
     model::{ProgressNotification, ProgressNotificationParam, ProgressToken},
     service::RequestContext,
 };
 use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// One call whose client gave a token for progress, and whose messages can be seen.
 pub(in crate::rmcp::server) struct Reporting {
@@ -17,20 +21,26 @@ pub(in crate::rmcp::server) struct Reporting {
     outgoing: Outgoing,
     peer: Peer<RoleServer>,
     heartbeat: Option<Duration>,
+    observers: Observers,
+    // Only if the user watches.
+    name: Option<Name>,
+    begun: Instant,
 }
 
 impl Reporting {
     /// Has the call's reports seen from here on. `None` without a token, or if nothing can be seen.
     pub(in crate::rmcp::server) fn begin(
+        call: &impl ToolCall,
         context: &mut RequestContext<RoleServer>,
         bridges: &Bridges,
         heartbeat: Option<Duration>,
+        observers: &Observers,
     ) -> Option<Self> {
         let token = context.meta.get_progress_token()?;
         let outgoing = if let Some(outgoing) = context.extensions.remove::<Outgoing>() {
             outgoing
         } else {
-            let (peer, outgoing) = bridges.instead_of(&context.peer)?;
+            let (peer, outgoing) = bridges.instead_of(context)?;
             context.peer = peer;
             outgoing
         };
@@ -42,6 +52,9 @@ impl Reporting {
             outgoing,
             peer: context.peer.clone(),
             heartbeat,
+            observers: observers.clone(),
+            name: observers.is_own().then(|| Name::of(call)),
+            begun: Instant::now(),
         })
     }
 
@@ -57,7 +70,7 @@ impl Reporting {
         };
         loop {
             sleep(every).await;
-            if let Some(message) = call.report.message() {
+            if let Some(message) = call.report.message(call.begun.elapsed()) {
                 call.send(message).await;
             }
         }
@@ -68,8 +81,22 @@ impl Reporting {
         let params = ProgressNotificationParam::new(self.token.clone(), 0.0);
         let mut heartbeat = ProgressNotification::new(params.with_message(message));
         heartbeat.extensions.insert(Heartbeat);
+        let before = self.report.heartbeats();
         // A client that is gone needs none.
-        let _ = self.peer.send_notification(heartbeat.into()).await;
+        let sent = self.peer.send_notification(heartbeat.into()).await;
+        // It did not leave if the tool reported meanwhile.
+        if sent.is_ok() && self.report.heartbeats() > before {
+            self.tell();
+        }
+    }
+
+    fn tell(&self) {
+        if let Some(name) = &self.name {
+            self.observers.tell(&Event::HeartbeatSent {
+                call: name.call(self.report.attempt()),
+                elapsed: self.begun.elapsed(),
+            });
+        }
     }
 }
 
