@@ -33,7 +33,10 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     ("reconnect", &["backoff", "failure", "observe", "window"]),
     // An envelope is read by one reader.
-    ("is_error", &["call", "classify", "failure", "ledger"]),
+    (
+        "is_error",
+        &["call", "classify", "failure", "ledger", "observe"],
+    ),
     ("fatal", &["failure", "observe"]),
     ("call_log", &["call", "failure", "ledger"]),
     (

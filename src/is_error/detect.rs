@@ -94,11 +94,11 @@ fn calls_itself_a_failure(value: &Value) -> bool {
 
 type Detector = Arc<dyn Fn(&Unflagged<'_>) -> bool + Send + Sync>;
 
-/// The detectors of a layer, shared by its services.
+/// The detectors of a layer.
 #[derive(Clone)]
 pub(super) struct Detectors {
     sees_envelopes: bool,
-    more: Option<Arc<Vec<Detector>>>,
+    more: Vec<Detector>,
 }
 
 impl Detectors {
@@ -110,7 +110,7 @@ impl Detectors {
         &mut self,
         is_failure: impl Fn(&Unflagged<'_>) -> bool + Send + Sync + 'static,
     ) {
-        Arc::make_mut(self.more.get_or_insert_default()).push(Arc::new(is_failure));
+        self.more.push(Arc::new(is_failure));
     }
 
     /// What an unflagged result is a failure of, if it is one.
@@ -125,10 +125,12 @@ impl Detectors {
     }
 
     fn guess(&self, result: &impl ToolResult) -> Option<Failure> {
-        let more = self.more.as_ref()?;
+        if self.more.is_empty() {
+            return None;
+        }
         let unflagged = Unflagged::of(result);
         let text = unflagged.texts.first().copied().unwrap_or_default();
-        let is_one = more.iter().any(|is_failure| is_failure(&unflagged));
+        let is_one = self.more.iter().any(|is_failure| is_failure(&unflagged));
         is_one.then(|| Failure::tool(first(text, MESSAGE_LIMIT).to_owned()))
     }
 }
@@ -137,7 +139,7 @@ impl Default for Detectors {
     fn default() -> Self {
         Self {
             sees_envelopes: true,
-            more: None,
+            more: Vec::new(),
         }
     }
 }
@@ -146,7 +148,7 @@ impl fmt::Debug for Detectors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Detectors")
             .field("sees_envelopes", &self.sees_envelopes)
-            .field("more", &self.more.as_ref().map_or(0, |more| more.len()))
+            .field("more", &self.more.len())
             .finish()
     }
 }

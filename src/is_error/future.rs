@@ -1,14 +1,15 @@
-use super::{detect::Detectors, envelope, protocol, target::Target, text};
+use super::{envelope, layer::Settings, protocol, target::Target, text};
 use crate::{
     call::{Flagged, Method, ToolResult},
     failure::{BoxError, Class, Failure},
     ledger::{self, CallId},
-    text::shown_name,
+    observe::{CallRef, Event},
 };
 use pin_project::pin_project;
 use std::{
     fmt,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -18,15 +19,15 @@ pub struct ResponseFuture<F> {
     #[pin]
     answer: F,
     target: Target,
-    detectors: Detectors,
+    settings: Arc<Settings>,
 }
 
 impl<F> ResponseFuture<F> {
-    pub(super) fn new(answer: F, target: Target, detectors: Detectors) -> Self {
+    pub(super) fn new(answer: F, target: Target, settings: Arc<Settings>) -> Self {
         Self {
             answer,
             target,
-            detectors,
+            settings,
         }
     }
 }
@@ -43,7 +44,7 @@ where
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
         Poll::Ready(match ready!(this.answer.poll(cx)) {
-            Ok(result) => Ok(see_through(result, this.target, this.detectors)),
+            Ok(result) => Ok(see_through(result, this.target, this.settings)),
             Err(error) => flag(Failure::from_any(error), this.target),
         })
     }
@@ -57,23 +58,21 @@ impl<F> fmt::Debug for ResponseFuture<F> {
 
 /// Flags a result that is a failure without a flag.
 #[inline]
-fn see_through<R: ToolResult>(mut result: R, target: &Target, detectors: &Detectors) -> R {
+fn see_through<R: ToolResult>(mut result: R, target: &Target, settings: &Settings) -> R {
     if result.is_error() || result.is_interim() || target.method() != Method::CallTool {
         return result;
     }
-    let Some(failure) = detectors.find_failure(&result, target.hints()) else {
-        return result;
-    };
-    result.flag();
-    let is_logged = ledger::note(|ledger| {
-        ledger.was_unflagged = true;
-        ledger.failure = Some(failure);
-    });
-    if !is_logged {
-        tracing::warn!(
-            tool = shown_name(&target.name()),
-            "a result that is a failure had no flag, and was flagged"
-        );
+    let detectors = &settings.detectors;
+    if let Some(failure) = detectors.find_failure(&result, target.hints()) {
+        result.flag();
+        settings.observers.tell(&Event::ResultFlagged {
+            call: CallRef::of(target.method(), target.raw_name(), None),
+            failure: &failure,
+        });
+        ledger::note(|ledger| {
+            ledger.was_unflagged = true;
+            ledger.failure = Some(failure);
+        });
     }
     result
 }

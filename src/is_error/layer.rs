@@ -2,6 +2,8 @@ use super::{
     IsError,
     detect::{Detectors, Unflagged},
 };
+use crate::observe::{Observer, Observers};
+use std::sync::Arc;
 use tower::Layer;
 
 /// Wraps services in [`IsError`].
@@ -9,7 +11,14 @@ use tower::Layer;
 /// See the [module page](super) for what becomes of which answer, and an example.
 #[derive(Clone, Debug, Default)]
 pub struct IsErrorLayer {
-    detectors: Detectors,
+    settings: Arc<Settings>,
+}
+
+/// Layer configuration, shared by its services and futures.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Settings {
+    pub(super) detectors: Detectors,
+    pub(super) observers: Observers,
 }
 
 impl IsErrorLayer {
@@ -23,7 +32,9 @@ impl IsErrorLayer {
     /// yours sees more.
     #[must_use]
     pub fn trust_unflagged(mut self) -> Self {
-        self.detectors.trust_envelopes();
+        Arc::make_mut(&mut self.settings)
+            .detectors
+            .trust_envelopes();
         self
     }
 
@@ -33,7 +44,23 @@ impl IsErrorLayer {
         mut self,
         is_failure: impl Fn(&Unflagged<'_>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        self.detectors.add(is_failure);
+        Arc::make_mut(&mut self.settings).detectors.add(is_failure);
+        self
+    }
+
+    /// What [watches](crate::observe) for results that the layer flags, instead of
+    /// [`TracingEvents`](crate::observe::TracingEvents).
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        Arc::make_mut(&mut self.settings).observers = Observers::new(observer);
+        self
+    }
+
+    /// The same, unless it has one of the user's.
+    pub(crate) fn observed_by(mut self, observers: &Observers) -> Self {
+        if observers.is_own() && !self.settings.observers.is_own() {
+            Arc::make_mut(&mut self.settings).observers = observers.clone();
+        }
         self
     }
 }
@@ -44,7 +71,7 @@ impl<S> Layer<S> for IsErrorLayer {
     fn layer(&self, inner: S) -> Self::Service {
         IsError {
             inner,
-            detectors: self.detectors.clone(),
+            settings: Arc::clone(&self.settings),
         }
     }
 }

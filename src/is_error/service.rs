@@ -1,9 +1,12 @@
-use super::{IsErrorLayer, ResponseFuture, detect::Detectors, target::Target};
+use super::{IsErrorLayer, ResponseFuture, layer::Settings, target::Target};
 use crate::{
     call::{ToolCall, ToolResult},
     failure::{BoxError, Failure},
 };
-use std::task::{Context, Poll};
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
 use tower::{Layer, Service};
 
 /// Turns failures that a model can use into flagged results.
@@ -12,7 +15,7 @@ use tower::{Layer, Service};
 #[derive(Clone, Debug)]
 pub struct IsError<S> {
     pub(super) inner: S,
-    pub(super) detectors: Detectors,
+    pub(super) settings: Arc<Settings>,
 }
 
 impl<S> IsError<S> {
@@ -52,6 +55,6 @@ where
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         let target = Target::of(&call);
-        ResponseFuture::new(self.inner.call(call), target, self.detectors.clone())
+        ResponseFuture::new(self.inner.call(call), target, Arc::clone(&self.settings))
     }
 }

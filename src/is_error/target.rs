@@ -55,10 +55,14 @@ impl Target {
 
     /// The same, cut later: for a program, which has to find the thing by it.
     pub(super) fn name_within(&self, limit: usize) -> String {
-        let name: &str = match &self.name {
+        escaped(self.raw_name(), limit, &[])
+    }
+
+    /// The name as the caller gave it.
+    pub(super) fn raw_name(&self) -> &str {
+        match &self.name {
             Name::InPlace(name) => name,
             Name::OnHeap(name) => name,
-        };
-        escaped(name, limit, &[])
+        }
     }
 }

@@ -15,9 +15,13 @@ pub struct CallRef<'a> {
 impl<'a> CallRef<'a> {
     /// The call that is being polled.
     pub(crate) fn new(call: &'a impl ToolCall, attempt: Option<u32>) -> Self {
+        Self::of(call.method(), call.name(), attempt)
+    }
+
+    pub(crate) fn of(method: Method, name: &'a str, attempt: Option<u32>) -> Self {
         Self {
-            method: call.method(),
-            name: call.name(),
+            method,
+            name,
             id: ledger::known_id(),
             attempt,
         }
@@ -65,11 +69,6 @@ impl Name {
     }
 
     pub(crate) fn call(&self, attempt: Option<u32>) -> CallRef<'_> {
-        CallRef {
-            method: self.method,
-            name: &self.name,
-            id: ledger::known_id(),
-            attempt,
-        }
+        CallRef::of(self.method, &self.name, attempt)
     }
 }

@@ -46,6 +46,14 @@ pub enum Event<'a> {
         /// setting that raises it.
         limit: &'a LimitReached,
     },
+    /// A result that is a failure had no flag, and was flagged.
+    #[non_exhaustive]
+    ResultFlagged {
+        /// The call.
+        call: CallRef<'a>,
+        /// What the result says.
+        failure: &'a Failure,
+    },
     /// The client of a call was told that the call is alive, by progress from the server itself.
     #[non_exhaustive]
     HeartbeatSent {
@@ -115,6 +123,7 @@ impl<'a> Event<'a> {
             Self::GaveUp { .. } => "gave_up",
             Self::BudgetRefused { .. } => "budget_refused",
             Self::LimitReached { .. } => "limit_reached",
+            Self::ResultFlagged { .. } => "result_flagged",
             Self::HeartbeatSent { .. } => "heartbeat_sent",
             Self::Dialing { .. } => "dialing",
             Self::DialFailed { .. } => "dial_failed",
@@ -134,6 +143,7 @@ impl<'a> Event<'a> {
             | Self::GaveUp { call, .. }
             | Self::BudgetRefused { call, .. }
             | Self::LimitReached { call, .. }
+            | Self::ResultFlagged { call, .. }
             | Self::HeartbeatSent { call, .. } => Some(*call),
             _ => None,
         }
@@ -146,6 +156,7 @@ impl<'a> Event<'a> {
             Self::RetryScheduled { failure, .. }
             | Self::GaveUp { failure, .. }
             | Self::BudgetRefused { failure, .. }
+            | Self::ResultFlagged { failure, .. }
             | Self::DialFailed { failure, .. }
             | Self::ConnectionLost { failure, .. }
             | Self::ProbeFailed { failure, .. }

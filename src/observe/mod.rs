@@ -10,6 +10,7 @@
 //! | [`GaveUp`](Event::GaveUp) | `retry` | a call fails that waiting might have helped; says [why](crate::failure::Stopped) |
 //! | [`BudgetRefused`](Event::BudgetRefused) | `retry` | the budget does not pay for a repeat; `GaveUp` follows |
 //! | [`LimitReached`](Event::LimitReached) | `retry`, [`timeout`](crate::timeout) | a call ran into a limit of time; names the setting |
+//! | [`ResultFlagged`](Event::ResultFlagged) | [`is_error`](crate::is_error) | a result that is a failure had no flag, and was flagged |
 //! | [`HeartbeatSent`](Event::HeartbeatSent) | the adapter of a server | the client of a call that waits or says nothing was [told](crate::rmcp#progress) that it is alive |
 //! | [`Dialing`](Event::Dialing) | [`reconnect`](crate::reconnect) | a dial begins |
 //! | [`DialFailed`](Event::DialFailed) | `reconnect` | it fails |
@@ -24,6 +25,10 @@
 //!
 //! Without an observer, the layers write [`TracingEvents`]. An observer takes its place. To have both,
 //! [combine](Observer::and) them: `TracingEvents.and(observer)`.
+//!
+//! Reports that are no decisions stay in `tracing`, whatever observes: panics, crashes of a stack that keeps no
+//! log, and what the adapters have to say of a peer or at the start, such as lines that cannot be read or
+//! policies for tools that a server does not list.
 //!
 //! # When to use it
 //!

@@ -1,4 +1,5 @@
 use super::{Event, Observer};
+use crate::text::shown_name;
 use std::time::Duration;
 
 /// Writes decisions as events of `tracing`: what the layers do without an observer.
@@ -7,6 +8,7 @@ use std::time::Duration;
 /// |---|---|---|
 /// | [`RetryScheduled`](Event::RetryScheduled) | debug | `mcp_resilience::retry` |
 /// | [`DialFailed`](Event::DialFailed), [`ConnectionLost`](Event::ConnectionLost) | warn | `mcp_resilience::reconnect` |
+/// | [`ResultFlagged`](Event::ResultFlagged), of a call without a log line | warn | `mcp_resilience::is_error` |
 /// | [`ProbeStarted`](Event::ProbeStarted), [`ProbeFailed`](Event::ProbeFailed) | debug | `mcp_resilience::reconnect` |
 ///
 /// The others are in the [log line](crate::call_log) of the call, or follow from these.
@@ -43,6 +45,13 @@ impl Observer for TracingEvents {
                 class = failure.class().as_str(),
                 error = %failure.chain(),
                 "connection lost, the next call gets a new one"
+            ),
+            // The line of a call that has one says it.
+            Event::ResultFlagged { call, failure } if call.id().is_none() => tracing::warn!(
+                target: "mcp_resilience::is_error",
+                tool = shown_name(call.name()),
+                error = %failure.chain(),
+                "a result that is a failure had no flag, and was flagged"
             ),
             Event::ProbeStarted { generation } => tracing::debug!(
                 target: "mcp_resilience::reconnect",

@@ -176,7 +176,7 @@ impl<L> ResilienceBuilder<L> {
             log: self
                 .log
                 .unwrap_or_else(|| CallLogLayer::new(JsonLines::stderr())),
-            is_error: self.is_error,
+            is_error: self.is_error.observed_by(&self.observers),
             fatal: self.fatal.observed_by(&self.observers),
             observers: self.observers,
             retry,

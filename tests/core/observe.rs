@@ -1,6 +1,7 @@
 //! Who watches sees what the layers decide, and changes nothing by it.
 
 mod fatal;
+mod flagged;
 mod limits;
 mod preset;
 mod quiet;

@@ -56,7 +56,7 @@ fn told(event: &Event<'_>) -> String {
             stopped,
             ..
         } => format!("{} {} {stopped}", named(call), failure.class()),
-        Event::BudgetRefused { call, failure, .. } => {
+        Event::BudgetRefused { call, failure, .. } | Event::ResultFlagged { call, failure, .. } => {
             format!("{} {}", named(call), failure.class())
         }
         Event::LimitReached { call, limit, .. } => {
