@@ -1,7 +1,7 @@
 use super::{Attempt, ServerAnswer, ServerCall, error_data::rpc_error};
 use crate::{
     call::{Ticker, ToolCall},
-    failure::{BoxError, Failure},
+    failure::BoxError,
     rmcp::{Answer, Request},
     serve::{self, Running, thrown},
 };
