@@ -11,7 +11,10 @@ use crate::{
 use std::time::Duration;
 
 /// The gate: whether a repeat of this call is anybody's harm.
-pub(super) fn verdict(failure: &Failure, word: Word) -> Verdict {
+///
+/// `ran_before`: an earlier attempt may have run, by a permission that holds no more. That the last
+/// attempt did not run is not enough then.
+pub(super) fn verdict(failure: &Failure, word: Word, ran_before: bool) -> Verdict {
     if failure.stopped().is_some() || failure.retryable() == Some(false) {
         return Verdict::Final;
     }
@@ -21,6 +24,7 @@ pub(super) fn verdict(failure: &Failure, word: Word) -> Verdict {
         Repeats::OnRequest | Repeats::ByDelivery => {}
     }
     let did_not_run = match word {
+        _ if ran_before => false,
         // That it refused the call is only what the server says.
         Word::ServerIsNotTrusted => failure.delivery() == Delivery::NotSent,
         _ => failure.delivery().did_not_run(),
@@ -142,7 +146,7 @@ mod tests {
                 .with_delivery(delivery)
                 .with_retryable(retryable);
             assert_eq!(
-                verdict(&failure, word),
+                verdict(&failure, word, false),
                 expected,
                 "{class}, {delivery}, {word:?}, retryable: {retryable:?}"
             );
@@ -153,6 +157,6 @@ mod tests {
     fn what_was_given_up_once_is_final() {
         let mut failure = Failure::rate_limited(None);
         failure.set_stopped(Stopped::Attempts);
-        assert_eq!(verdict(&failure, Word::MayRunTwice), Verdict::Final);
+        assert_eq!(verdict(&failure, Word::MayRunTwice, false), Verdict::Final);
     }
 }

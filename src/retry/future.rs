@@ -117,6 +117,9 @@ where
                         }
                         (Poll::Ready(Ok(())), None) => {
                             timer.stop();
+                            if let Err((failure, stopped)) = progress.pass_again() {
+                                return Poll::Ready(Err(progress.give_up(failure, stopped)));
+                            }
                             let answer = progress.repeat();
                             this.state.set(State::Calling(answer));
                             continue;

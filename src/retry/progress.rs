@@ -48,6 +48,8 @@ struct History {
     lost_its_session: bool,
     // An attempt may have run, whatever became of the later ones.
     may_have_run: bool,
+    // It may have, by hints that hold no more.
+    ran_by_old_hints: bool,
 }
 
 impl<S, Req: ToolCall> Progress<S, Req> {
@@ -130,11 +132,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     pub(super) fn next_wait(&mut self, failure: &mut Failure) -> Result<Duration, Option<Stopped>> {
         self.clock.end_attempt();
         self.tell_limit(failure);
-        let verdict = decide::verdict(failure, self.word);
+        self.pass_gate(failure)?;
         let settings = self.table.at(self.place);
-        settings
-            .overrides
-            .pass(self.again.call(), failure, verdict)?;
         let Some(call) = self.again.call() else {
             return Err(Some(Stopped::Attempts));
         };
@@ -169,6 +168,35 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         history.may_have_run |= !failure.delivery().did_not_run();
         self.note(failure, wait);
         Ok(wait)
+    }
+
+    /// Whether nothing forbids to repeat the call; else, if waiting might help, why not.
+    fn pass_gate(&self, failure: &Failure) -> Result<(), Option<Stopped>> {
+        let history = self.history.as_ref();
+        let ran_before = history.is_some_and(|call| call.ran_by_old_hints);
+        let verdict = decide::verdict(failure, self.word, ran_before);
+        let overrides = &self.settings().overrides;
+        overrides.pass(self.again.call(), failure, verdict)
+    }
+
+    /// Looks at the call once more before it is made again: what its hints allowed may have been
+    /// withdrawn during the wait. Gives the failure that is then final, and why.
+    pub(super) fn pass_again(&mut self) -> Result<(), (Failure, Option<Stopped>)> {
+        let before = self.word;
+        self.look_again();
+        if self.word == before {
+            return Ok(());
+        }
+        let Some(failure) = self.take_kept() else {
+            return Ok(());
+        };
+        match self.pass_gate(&failure) {
+            Ok(()) => {
+                self.keep(failure);
+                Ok(())
+            }
+            Err(stopped) => Err((failure, stopped)),
+        }
     }
 
     #[inline]
@@ -240,7 +268,12 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         if word == Word::Hinted && self.again.hints().is_some_and(|now| !now.may_repeat()) {
             word = Word::Unsaid;
         }
-        self.word = self.word.min(word);
+        if word < self.word {
+            self.word = word;
+            if let Some(history) = &mut self.history {
+                history.ran_by_old_hints |= history.may_have_run;
+            }
+        }
     }
 }
 
@@ -255,6 +288,7 @@ impl History {
             begin_by: None,
             lost_its_session: false,
             may_have_run: false,
+            ran_by_old_hints: false,
         }
     }
 }

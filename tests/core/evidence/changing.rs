@@ -8,9 +8,12 @@ use mcp_resilience::{
     call::{HintSource, Hints, ToolCall},
     retry::RetryLayer,
 };
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -76,4 +79,65 @@ async fn hints_that_are_withdrawn_in_the_last_attempt_do_not_tell_a_model_to_rep
         let envelope = answer.structured.as_ref().unwrap();
         assert_eq!(envelope["retryable"], false, "{envelope}");
     }
+}
+
+/// The first attempt may have run, and was allowed a second. That one is refused, which allows a third
+/// only as long as the first does no harm.
+#[tokio::test(start_paused = true)]
+async fn a_refused_attempt_is_not_repeated_after_one_that_ran_once_the_hints_are_withdrawn() {
+    for (withdrawn_at, ran) in [(1, 1), (2, 2), (9, 3)] {
+        let is_read_only = Arc::new(AtomicBool::new(true));
+        let calls = Arc::new(AtomicU32::new(0));
+        let (withdrawn, count) = (Arc::clone(&is_read_only), Arc::clone(&calls));
+        let tool = service_fn(move |_: Look| {
+            let attempt = count.fetch_add(1, Relaxed) + 1;
+            if attempt == withdrawn_at {
+                withdrawn.store(false, Relaxed);
+            }
+            let failure = match attempt {
+                1 => Failure::upstream("bad gateway"),
+                _ => Failure::rate_limited(None).before_running(),
+            };
+            async move { Err::<Answer, _>(failure) }
+        });
+        let retry = RetryLayer::builder().jitter(Jitter::none()).no_budget();
+        let retry = retry.build().unwrap();
+        let stack = settings().retry(retry).build().unwrap().layer(tool);
+        let answer = stack.oneshot(Look { is_read_only }).await.unwrap();
+        assert_eq!(calls.load(Relaxed), ran, "withdrawn at {withdrawn_at}");
+        let text = answer.text();
+        let warns = text.contains("It may have run; verify before repeating.")
+            || text.contains("It has run; verify before repeating.");
+        assert_eq!(warns, ran < 3, "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hints_that_are_withdrawn_during_the_wait_stop_the_repeat() {
+    let is_read_only = Arc::new(AtomicBool::new(true));
+    let ran = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&ran);
+    let tool = service_fn(move |_: Look| {
+        count.fetch_add(1, Relaxed);
+        async { Err::<Answer, _>(Failure::upstream("bad gateway")) }
+    });
+    let retry = RetryLayer::builder().jitter(Jitter::none()).no_budget();
+    let stack = settings().retry(retry.build().unwrap()).build().unwrap();
+    let withdrawn = Arc::clone(&is_read_only);
+    let (answer, ()) = tokio::join!(
+        stack.layer(tool).oneshot(Look { is_read_only }),
+        async move {
+            // The wait is one second.
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            withdrawn.store(false, Relaxed);
+        }
+    );
+    assert_eq!(ran.load(Relaxed), 1);
+    let answer = answer.unwrap();
+    let text = answer.text();
+    assert!(
+        text.contains("It has run; verify before repeating."),
+        "{text}"
+    );
+    assert_eq!(answer.structured.as_ref().unwrap()["attempts"], 1);
 }
