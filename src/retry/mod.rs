@@ -175,6 +175,7 @@ mod builder;
 mod clock;
 mod decide;
 mod future;
+mod history;
 mod layer;
 mod progress;
 mod service;

@@ -2,11 +2,11 @@ use super::{
     again::{Again, Moved},
     clock::Clock,
     decide,
+    history::History,
     settings::{Settings, Word},
     shares::share,
 };
 use crate::{
-    backoff::OwnWaits,
     call::{self, Pause, ToolCall},
     failure::{Class, Failure, Stopped},
     ledger::{self, Retried},
@@ -31,25 +31,6 @@ pub(super) struct Progress<S, Req> {
     clock: Clock,
     // Boxed: most calls never fail, and are the smaller for it.
     history: Option<Box<History>>,
-}
-
-/// A call that failed at least once.
-struct History {
-    // What failed the last attempt that was made; with its result, in case it is the last that is heard.
-    failure: Option<Failure>,
-    attempts: u32,
-    ceilings: OwnWaits,
-    waits: Vec<Duration>,
-    // The tool's share of the budget: the last attempt moves the call, and its name with it.
-    share: u64,
-    // Until when the current attempt may begin.
-    begin_by: Option<BeginBy>,
-    // One new session is the protocol's business; a server that loses each is another matter.
-    lost_its_session: bool,
-    // An attempt may have run, whatever became of the later ones.
-    may_have_run: bool,
-    // It may have, by hints that hold no more.
-    ran_by_old_hints: bool,
 }
 
 impl<S, Req: ToolCall> Progress<S, Req> {
@@ -273,22 +254,6 @@ impl<S, Req: ToolCall> Progress<S, Req> {
             if let Some(history) = &mut self.history {
                 history.ran_by_old_hints |= history.may_have_run;
             }
-        }
-    }
-}
-
-impl History {
-    fn new(settings: &Settings, share: u64) -> Self {
-        Self {
-            failure: None,
-            attempts: 1,
-            ceilings: settings.waits.start(),
-            waits: Vec::new(),
-            share,
-            begin_by: None,
-            lost_its_session: false,
-            may_have_run: false,
-            ran_by_old_hints: false,
         }
     }
 }
