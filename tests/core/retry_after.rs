@@ -465,7 +465,7 @@ fn a_date_is_read_in_every_form_in_which_servers_write_it() {
         (date, "%a %b %d %H:%M:%S UTC %Y"),
         (date, "%Y-%m-%dT%H:%M:%SZ"),
         (date, "%Y-%m-%dt%H:%M:%Sz"),
-        (date, "%Y-%m-%dT%H:%M:%S.123456789Z"),
+        (date, "%Y-%m-%dT%H:%M:%S%.9fZ"),
         (date, "%Y-%m-%dT%H:%M:%S"),
         (date, "%Y-%m-%d %H:%M:%S"),
         (date, "%Y-%m-%d %H:%M:%S UTC"),
