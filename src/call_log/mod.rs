@@ -59,8 +59,8 @@
 //!   information and parameters of URLs, PEM blocks except public ones, and tokens that begin as their issuer has
 //!   them begin (`ghp_`, `AKIA`, JWTs, …);
 //! - **what was masked in the arguments of this call**, wherever it is quoted: as it is, escaped
-//!   as in JSON or HTML, or percent-encoded. A value of less than four characters is masked only
-//!   as a word of its own. A value that is cut is known by its first six characters. A text that
+//!   as in JSON or HTML, or percent-encoded. So are its lines, the credential after a scheme, and the
+//!   password after a user. A value of less than four characters is masked only as a word of its own. A value that is cut is known by its first six characters. A text that
 //!   belongs to no call (what a child writes to stderr, an event of a task in the background, the
 //!   reason for the end of the process) is masked with the values of all calls of the process that
 //!   run, or ended in the last ten seconds.

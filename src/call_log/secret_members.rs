@@ -28,7 +28,7 @@ pub(super) fn is_secret(object: &Map<String, Value>, key: &str, value: &Value) -
 fn is_named_by_another(object: &Map<String, Value>) -> bool {
     object
         .iter()
-        .any(|(key, value)| text::is_name(key) && value.as_str().is_some_and(text::is_secret_name))
+        .any(|(key, value)| text::is_name(key) && value.as_str().is_some_and(text::names_a_secret))
 }
 
 /// Whether an item is secret: it follows a flag (`["--password", "…"]`), or the name of a header

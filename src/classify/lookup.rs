@@ -115,12 +115,13 @@ fn known_unit(key: &str) -> Option<Unit> {
     let instants = known::INSTANTS
         .iter()
         .map(|stem| (*stem, Some(Unit::Instant)));
-    let all = stems.chain(instants).chain([(known::WAIT_WITH_UNIT, None)]);
+    let with_unit = known::WAITS_WITH_UNIT.iter().map(|stem| (*stem, None));
+    let all = stems.chain(instants).chain(with_unit);
     // By far most fields begin otherwise.
     if key.len() > LONGEST
         || !letters(key)
             .next()
-            .is_some_and(|first| b"ra".contains(&first))
+            .is_some_and(|first| b"ranwtbc".contains(&first))
     {
         return None;
     }

@@ -113,13 +113,28 @@ pub(super) const FINAL: &[(&str, &[&str])] = &[
 ];
 
 /// Fields of a wait: alone, a number in them is seconds; else their name ends in its unit.
-pub(super) const WAITS: &[&str] = &["retryafter", "retryafters", "retrydelay", "retryin"];
-/// It is one only with a unit.
-pub(super) const WAIT_WITH_UNIT: &str = "after";
+pub(super) const WAITS: &[&str] = &[
+    "retryafter",
+    "retryafters",
+    "retryafterin",
+    "retrydelay",
+    "retryin",
+    "retrywait",
+    "nextretryin",
+    "tryagainin",
+    "resetin",
+    "resetsin",
+    "resetafter",
+];
+/// They are one only with a unit.
+pub(super) const WAITS_WITH_UNIT: &[&str] = &["after", "wait", "backoff", "cooldown"];
 /// Fields of a point in time.
 pub(super) const INSTANTS: &[&str] = &[
     "retryat",
+    "nextretryat",
+    "tryagainat",
     "resetat",
+    "resetsat",
     "retrynotbefore",
     "retryuntil",
     "retryafterdate",

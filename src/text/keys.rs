@@ -39,7 +39,7 @@ pub(crate) fn read_to_the_end(words: &str) -> Key {
 /// The pairs of letters of which the name of a secret has one.
 static PAIRS: Beginnings = Beginnings::NONE.with_all(&[
     "pa", "pw", "pi", "se", "to", "ke", "au", "cr", "co", "be", "ot", "jw", "si", "ds", "mn", "cv",
-    "ss",
+    "ss", "hm",
 ]);
 
 fn may_be_secret(name: &[u8]) -> bool {

@@ -10,6 +10,7 @@ mod beginnings;
 mod hidden;
 mod keys;
 mod names;
+mod parts;
 mod quoted;
 mod running;
 mod scope;
@@ -21,7 +22,7 @@ pub(crate) use self::{
     hidden::{escaped, first, is_blank, is_hidden},
     scope::{Hook, Redaction, is_secret_number, within},
     secrets::Secrets,
-    shapes::{is_name, is_value},
+    shapes::{is_name, is_value, names_a_secret},
 };
 use std::borrow::Cow;
 
@@ -116,11 +117,12 @@ pub(crate) fn has_secret(text: &str) -> bool {
     !shapes::find(first(text, SCAN_LIMIT)).is_empty()
 }
 
-/// Adds a secret, and what is secret by its shape within it: the password of a URL.
+/// Adds a secret, and what others may quote of it alone: what is secret by its shape within it (the
+/// password of a URL), and its parts.
 pub(crate) fn collect_secret(secret: &str, secrets: &mut Secrets) {
     secrets.add(secret);
     shapes::each(first(secret, SCAN_LIMIT), &mut |part| secrets.add(part));
-    shapes::each_of_list(secret, &mut |part| secrets.add(part));
+    parts::each(first(secret, SCAN_LIMIT), &mut |part| secrets.add(part));
 }
 
 fn without_shapes(text: &str) -> Cow<'_, str> {

@@ -7,7 +7,11 @@ pub(super) const TERMS: &[&str] = &[
     "passwd",
     "passphrase",
     "passcode",
+    "passkey",
     "passwort",
+    "kennwort",
+    "contrasena",
+    "motdepasse",
     "secret",
     "token",
     "apikey",
@@ -27,6 +31,21 @@ pub(super) const TERMS: &[&str] = &[
     "functionskey",
     "hmackey",
     "deploykey",
+    "decryptionkey",
+    "aeskey",
+    "rsakey",
+    "jwtkey",
+    "webhookkey",
+    "openaikey",
+    "anthropickey",
+    "geminikey",
+    "mistralkey",
+    "googlekey",
+    "azurekey",
+    "stripekey",
+    "sendgridkey",
+    "mailgunkey",
+    "keymaterial",
     "storagekey",
     "applicationkey",
     "appkey",
@@ -56,6 +75,10 @@ pub(super) const TERMS: &[&str] = &[
     "accesscode",
     "authcode",
     "authorizationcode",
+    "devicecode",
+    "codeverifier",
+    "oauthverifier",
+    "clientassertion",
     "sessid",
     "jsessionid",
 ];
@@ -63,7 +86,7 @@ pub(super) const TERMS: &[&str] = &[
 /// Names that count as the last word: `db_pass`, but neither `compass` nor `pass_rate`.
 pub(super) const WORDS: &[&str] = &[
     "auth", "pwd", "pass", "pin", "otp", "jwt", "dsn", "cvv", "cvc", "ssn", "sig", "pat", "cred",
-    "passkey", "pgpass", "pw",
+    "pgpass", "pw", "hmac", "senha",
 ];
 
 /// Names that count if they are the whole name.

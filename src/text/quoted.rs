@@ -3,6 +3,9 @@
 use super::first;
 use std::ops::Range;
 
+/// A longer entity of HTML is none.
+const LONGEST_ENTITY: usize = 12;
+
 /// Reads characters however they are written, and counts what that costs.
 pub(super) struct Quoted<'t> {
     pub(super) text: &'t str,
@@ -98,17 +101,24 @@ impl<'t> Quoted<'t> {
     }
 }
 
+/// `&quot;`, `&#34;` or `&#x22;`.
 fn entity(rest: &str, c: char) -> Option<usize> {
-    let entities: &[&str] = match c {
-        '&' => &["&amp;"],
-        '<' => &["&lt;"],
-        '>' => &["&gt;"],
-        '"' => &["&quot;", "&#34;"],
-        '\'' => &["&#39;", "&apos;", "&#x27;"],
-        _ => return None,
+    let (name, _) = first(rest, LONGEST_ENTITY).split_once(';')?;
+    let inner = name.strip_prefix('&')?;
+    let is_it = match inner.strip_prefix('#') {
+        Some(number) => {
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16),
+                None => number.parse(),
+            };
+            code == Ok(u32::from(c))
+        }
+        None => matches!(
+            (inner, c),
+            ("amp", '&') | ("lt", '<') | ("gt", '>') | ("quot", '"') | ("apos", '\'')
+        ),
     };
-    let found = entities.iter().find(|entity| rest.starts_with(**entity))?;
-    Some(found.len())
+    is_it.then_some(name.len() + 1)
 }
 
 fn percent_encoded(rest: &[u8], c: char) -> Option<usize> {

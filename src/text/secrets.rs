@@ -150,10 +150,14 @@ fn is_edge(text: &str, at: usize) -> bool {
     !(is_word(text[..at].chars().next_back()) && is_word(text[at..].chars().next()))
 }
 
-/// Whether a text ends there, or what it quotes.
+/// Whether a text ends there, or what it quotes: `hunter…`, `hunter***`, `hunter[cut]`.
 fn is_cut(text: &str, at: usize) -> bool {
     let rest = &text[at..];
-    rest.is_empty() || rest.starts_with('…') || rest.starts_with("...")
+    rest.is_empty()
+        || rest.starts_with(['…', '*', '['])
+        || ["...", " [trunc", " (trunc"]
+            .iter()
+            .any(|mark| rest.starts_with(mark))
 }
 
 impl fmt::Debug for Secrets {

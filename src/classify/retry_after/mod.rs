@@ -27,9 +27,9 @@
 //!
 //! | Name | A number is |
 //! |---|---|
-//! | `retryAfter`, `retryDelay`, `retryIn` | seconds |
-//! | one of these with a unit: `retryAfterMs`, `retry_delay_seconds`, `retryInMinutes` | as it says |
-//! | `retryAt`, `resetAt`, `retryNotBefore`, `retryAfterDate`, `retryUntil` | seconds since the epoch from 100 million on, milliseconds from 100 billion on; less is seconds from now |
+//! | `retryAfter`, `retryDelay`, `retryIn`, `retryWait`, `nextRetryIn`, `tryAgainIn`, `resetIn`, `resetAfter` | seconds |
+//! | one of these with a unit: `retryAfterMs`, `retry_delay_seconds`, `retryAfterInMinutes`; `wait`, `backoff`, `cooldown` and `after` only so: `wait_seconds` | as it says |
+//! | `retryAt`, `nextRetryAt`, `tryAgainAt`, `resetAt`, `resetsAt`, `retryNotBefore`, `retryAfterDate`, `retryUntil` | seconds since the epoch from 100 million on, milliseconds from 100 billion on; less is seconds from now |
 //!
 //! The value may be a number, a text of any form above, a list of them (the longest counts), or an
 //! object: `{"seconds": 30, "nanos": 5}`, `{"value": 2, "unit": "minutes"}`.

@@ -97,6 +97,11 @@ impl Assignment {
             b'%' | 0xef => at + 3,
             _ => at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'=' | b'>'))),
         };
+        // `**Password:** …` in Markdown.
+        let marks = first(&text[after..], 4);
+        let marks = marks.len() - marks.trim_start_matches('*').len();
+        let is_marked = marks > 0 && text[after + marks..].starts_with(' ');
+        let after = after + if is_marked { marks } else { 0 };
         let is_tight =
             !matches!(bytes[at], b':' | b'-') || !text[after..].starts_with([' ', '\t', '\u{a0}']);
         let value = value::at(text, after)?;
@@ -155,13 +160,13 @@ impl Assignment {
             // `Authorization: Bearer x`, but not `authorization: permission denied`.
             let is_scheme = matches!(
                 value.to_ascii_lowercase().as_str(),
-                "bearer" | "basic" | "token" | "digest" | "negotiate" | "key"
+                "bearer" | "basic" | "token" | "digest" | "negotiate" | "key" | "oauth"
             );
             let more = first(&text[self.value.range.end..], 128);
             let mut more = more.split_whitespace();
             let has_more = more.next().is_some_and(|word| !prose::is_word(word));
             let is_one = !is_prose || (is_scheme && has_more);
-            return is_one.then(|| start..value::line_end(text, start));
+            return is_one.then(|| start..value::header_end(text, self.name.range.start, start));
         }
         if is_prose && !self.is_tight {
             return None;
@@ -209,6 +214,19 @@ fn name_before(text: &str, at: usize) -> Option<(Range<usize>, bool)> {
             .count()
     };
     let end = back(at, |byte| byte == b' ', 2);
+    // `**Password**: …` in Markdown.
+    let end = back(end, |byte| byte == b'*', 3);
+    if let Some(quote) = value::escaped_quote_at_end(&text[..end]) {
+        let end = end - quote.len();
+        let start = back(
+            end,
+            |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'),
+            LONGEST,
+        );
+        // The quote before it ends in letters or digits as well.
+        let start = start + name_after_quote(&text[..start], &text[start..end]);
+        return (start < end).then_some((start..end, true));
+    }
     let unquoted = back(end, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']'), 1);
     let is_quoted = unquoted < end;
     let end = if is_quoted {
@@ -231,6 +249,14 @@ fn name_before(text: &str, at: usize) -> Option<(Range<usize>, bool)> {
         start += 1;
     }
     (start < end).then_some((start..end, is_quoted))
+}
+
+/// How much of a name is the end of the quote before it: `22` of `%22password`.
+fn name_after_quote(before: &str, name: &str) -> usize {
+    let ends = [("%", "22"), ("%", "27"), ("\\", "u0022"), ("\\", "u0027")];
+    let mut ends = ends.iter();
+    let end = ends.find(|(sign, end)| before.ends_with(sign) && name.starts_with(end));
+    end.map_or(0, |(_, end)| end.len())
 }
 
 /// What a program writes where there is no value.

@@ -5,6 +5,7 @@
 //! long.
 
 mod assigned;
+mod element;
 mod pairs;
 mod pem;
 mod prose;
@@ -15,7 +16,8 @@ mod tokens;
 mod url;
 mod value;
 
-pub(crate) use self::pairs::{is_name, is_value};
+pub(crate) use self::pairs::{is_name, is_value, names_a_secret};
+pub(super) use self::prose::{is_random, is_word};
 use self::{pairs::Pairs, source::Source};
 use super::SCAN_LIMIT;
 use std::ops::Range;
@@ -40,7 +42,6 @@ pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) -> bool {
             && let Some((_, password)) = secret.split_once(':')
         {
             see(password);
-            see(&percent_decoded(password));
         }
         if let Some(pair) = schemes::decoded(secret)
             && let Some((_, password)) = std::str::from_utf8(&pair)
@@ -51,34 +52,6 @@ pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) -> bool {
         }
     }
     is_one
-}
-
-/// The values of cookies, and of other lists like them, that others may quote alone.
-pub(super) fn each_of_list(secret: &str, see: &mut dyn FnMut(&str)) {
-    let members = secret
-        .split(';')
-        .filter_map(|member| member.split_once('='));
-    members
-        .map(|(_, value)| value.trim())
-        .filter(|value| prose::is_random(value))
-        .for_each(see);
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let hex = hex.filter(|_| byte == b'%');
-        if let Some(decoded) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            out.push(decoded);
-            rest = &after[2..];
-        } else {
-            out.push(byte);
-            rest = after;
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 static IS_OF_WORD: [bool; 256] = {
@@ -132,7 +105,7 @@ impl<'t> Scan<'t> {
                 }
                 b'@' => url::password(&self.text, at),
                 0xef if self.is_wide_sign(at) => self.separator(at),
-                b'>' => self.element(at),
+                b'>' => element::content(&self.text, at),
                 b'{' | b'}' => {
                     self.pairs = Pairs::default();
                     if byte == b'{' && spoken::is_of_secret_type(&self.text, at) {
@@ -173,7 +146,7 @@ impl<'t> Scan<'t> {
         }
         let after_name = match first | 0x20 {
             b'b' => schemes::credential(&self.text, at),
-            b'a' | b'o' | b'p' | b's' | b't' | b'v' => spoken::value(&self.text, at),
+            b'a' | b'i' | b'o' | b'p' | b's' | b't' | b'v' => spoken::value(&self.text, at),
             _ => None,
         };
         after_name.or_else(|| tokens::known(&self.text, at))
@@ -223,11 +196,6 @@ impl<'t> Scan<'t> {
         let name = at + 1 + usize::from(is_long);
         spoken::user(&self.text, name)
             .or_else(|| is_long.then(|| spoken::flag(&self.text, name))?)
-    }
-
-    /// `<password>value</password>`.
-    fn element(&self, at: usize) -> Option<Range<usize>> {
-        spoken::element(&self.text, at)
     }
 
     /// How many characters of a word follow.

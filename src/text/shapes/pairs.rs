@@ -13,18 +13,57 @@ const NAMES: &[&str] = &[
     "parameter",
     "variable",
     "k",
-    "header_name",
+    "headername",
+    "fieldname",
+    "label",
+    "element",
+    "selector",
 ];
-const VALUES: &[&str] = &["value", "val", "values", "v", "content", "header_value"];
+const VALUES: &[&str] = &[
+    "value",
+    "val",
+    "values",
+    "v",
+    "content",
+    "text",
+    "headervalue",
+    "fieldvalue",
+];
+
+/// A longer key is none of them.
+const LONGEST: usize = 16;
 
 /// Whether this member names the other one.
 pub(crate) fn is_name(key: &str) -> bool {
-    NAMES.iter().any(|name| key.eq_ignore_ascii_case(name))
+    is_one_of(NAMES, key)
 }
 
 /// Whether this member is the one that is named.
 pub(crate) fn is_value(key: &str) -> bool {
-    VALUES.iter().any(|name| key.eq_ignore_ascii_case(name))
+    is_one_of(VALUES, key)
+}
+
+fn is_one_of(names: &[&str], key: &str) -> bool {
+    let letters = || {
+        let letters = key.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
+        letters.map(|byte| byte.to_ascii_lowercase())
+    };
+    key.len() <= LONGEST && names.iter().any(|name| letters().eq(name.bytes()))
+}
+
+/// Whether what names a member, or describes a field of a form (`Password field`), names a secret.
+pub(crate) fn names_a_secret(name: &str) -> bool {
+    let name = name.trim_end();
+    let end = name.len().checked_sub(" field".len());
+    let (kept, field) = end
+        .and_then(|end| name.split_at_checked(end))
+        .unwrap_or((name, ""));
+    let name = if field.eq_ignore_ascii_case(" field") {
+        kept
+    } else {
+        name
+    };
+    keys::read(name) != Key::Harmless
 }
 
 /// What was seen of the object so far.
@@ -47,7 +86,7 @@ impl Pairs {
     pub(super) fn see(&mut self, text: &str, member: &Assignment) -> Option<Range<usize>> {
         let key = member.name.as_str(text);
         let range = &member.value.range;
-        if is_name(key) && keys::read(text.get(range.clone())?) != Key::Harmless {
+        if is_name(key) && names_a_secret(text.get(range.clone())?) {
             self.is_secret = true;
             return self.value.take();
         }

@@ -1,19 +1,27 @@
 use crate::text::first;
 use std::ops::Range;
 
-const BEGIN: &str = "-----BEGIN ";
+/// How a block begins, how its label ends, and how its end begins: PEM, and SSH2's own form.
+const FORMS: [(&str, &str, &str); 2] = [
+    ("-----BEGIN ", "-----", "-----END "),
+    ("---- BEGIN SSH2 ", " ----", "---- END "),
+];
 
-/// What stands between the lines of a PEM block, unless it is public; to the end of the text if
-/// the block is cut.
+/// What stands between the lines of a block, unless it is public; to the end of the text if the
+/// block is cut.
 pub(super) fn block(text: &str, at: usize) -> Option<Range<usize>> {
-    let label = text.get(at..)?.strip_prefix(BEGIN)?;
-    let label = &label[..first(label, 80).find("-----")?];
+    let rest = text.get(at..)?;
+    let (begin, dashes, end) = FORMS
+        .into_iter()
+        .find(|(begin, ..)| rest.starts_with(begin))?;
+    let label = &rest[begin.len()..];
+    let label = &label[..first(label, 80).find(dashes)?];
     if label.contains("PUBLIC") {
         return None;
     }
-    let start = at + BEGIN.len() + label.len() + "-----".len();
+    let start = at + begin.len() + label.len() + dashes.len();
     let end = text[start..]
-        .find("-----END ")
+        .find(end)
         .map_or(text.len(), |length| start + length);
     Some(start..end)
 }

@@ -154,7 +154,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// Whether a word is one of prose, or a placeholder, and no secret. It may have signs after it.
-pub(super) fn is_word(word: &str) -> bool {
+pub(in crate::text) fn is_word(word: &str) -> bool {
     let word = word
         .trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '>' | '}' | '*' | ']'));
     let is_listed = || WORDS.iter().any(|listed| listed.eq_ignore_ascii_case(word));
@@ -186,7 +186,7 @@ fn is_placeholder(word: &str) -> bool {
 }
 
 /// Whether a word looks made by a machine or against guessing: letters with digits or signs.
-pub(super) fn is_random(word: &str) -> bool {
+pub(in crate::text) fn is_random(word: &str) -> bool {
     let has = |is_one: fn(&u8) -> bool| word.bytes().any(|byte| is_one(&byte));
     let is_made = word.len() >= 6 && has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
     is_made && !is_known(word)

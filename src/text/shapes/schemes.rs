@@ -17,7 +17,7 @@ pub(super) fn credential(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let after = &rest[scheme.len()..];
     let near = first(after, 9);
     let gap = near
-        .trim_start_matches(' ')
+        .trim_start_matches([' ', '\t', '\u{a0}'])
         .trim_start_matches("%20")
         .trim_start_matches('+');
     let gap = near.len() - gap.len();

@@ -30,6 +30,7 @@ const NAMES: &[&str] = &[
     "one-time code",
     "verification code",
     "security code",
+    "identified by",
 ];
 
 static BEGINNINGS: Beginnings = Beginnings::NONE.with_all(NAMES);
@@ -51,7 +52,7 @@ pub(super) fn value(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let (start, is_in_brackets) = after_name(text, at + name.len())?;
     let value = value::at(text, start)?;
     let word = &text[value.range.clone()];
-    let is_password = name.starts_with("pass");
+    let is_password = name.starts_with("pass") || *name == "identified by";
     let may_be_number = is_password || name.ends_with("code") || matches!(*name, "otp" | "pin");
     let is_one = match value.form {
         Form::Quoted => {
@@ -69,6 +70,26 @@ pub(super) fn value(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     is_one.then_some(value.range)
 }
 
+/// What may stand between a name and its value, after a space.
+const DASHES: &[char] = &[
+    '-', '\u{2013}', '\u{2014}', '\u{2192}', '\u{21d2}', '~', ' ',
+];
+const FOLLOWS: &[&str] = &[
+    "is ",
+    "is: ",
+    "was ",
+    "was: ",
+    "to ",
+    "provided ",
+    "provided: ",
+    "supplied ",
+    "supplied: ",
+    "given ",
+    "given: ",
+    "used ",
+    "used: ",
+];
+
 /// Where a value may begin after a name, and whether in brackets: after a space or another sign,
 /// `is`, `to`, `for` somebody and a colon.
 fn after_name(text: &Source<'_>, at: usize) -> Option<(usize, bool)> {
@@ -77,18 +98,23 @@ fn after_name(text: &Source<'_>, at: usize) -> Option<(usize, bool)> {
     if rest.len() == near.len() {
         return None;
     }
+    let rest = rest.trim_start_matches(DASHES);
     let place = |rest: &str| at + near.len() - rest.len();
     if let Some(inner) = rest.strip_prefix('(') {
         return Some((place(inner), true));
     }
-    let follows = ["is ", "is: ", "was ", "to "];
-    if let Some(rest) = follows.iter().find_map(|word| rest.strip_prefix(word)) {
+    if let Some(inner) = rest.strip_prefix('[') {
+        return Some((place(inner), false));
+    }
+    if let Some(rest) = FOLLOWS.iter().find_map(|word| rest.strip_prefix(word)) {
         return Some((place(rest), false));
     }
-    if let Some(whom) = rest.strip_prefix("for ") {
-        let (whom, rest) = whom.split_once(": ")?;
-        let is_one = !whom.contains(' ') || whom.split(' ').count() == 2;
-        return is_one.then(|| (place(rest), false));
+    for (word, end) in [("for ", ": "), ("of ", " is ")] {
+        if let Some(whom) = rest.strip_prefix(word) {
+            let (whom, rest) = whom.split_once(end)?;
+            let is_one = !whom.contains(' ') || whom.split(' ').count() == 2;
+            return is_one.then(|| (place(rest), false));
+        }
     }
     Some((place(rest), false))
 }
@@ -194,7 +220,7 @@ pub(super) fn user(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     if let Some(password) = password(text, at) {
         return Some(password);
     }
-    let name = ["u ", "user ", "proxy-user "]
+    let name = ["u ", "user ", "proxy-user ", "user=", "proxy-user="]
         .iter()
         .find(|name| rest.starts_with(**name))?;
     let value = value::at(text, at + name.len())?;
@@ -220,29 +246,6 @@ fn password(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let value = value::at(text, start)?;
     text.charge(before.len().min(256));
     (!value.range.is_empty()).then_some(value.range)
-}
-
-/// The content of an element whose tag ends there.
-pub(super) fn element(text: &str, at: usize) -> Option<Range<usize>> {
-    let before = &text.as_bytes()[..at];
-    let length = before
-        .iter()
-        .rev()
-        .take(64)
-        .take_while(|byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':')
-        })
-        .count();
-    let start = at - length;
-    if length == 0
-        || !before[..start].ends_with(b"<")
-        || keys::read(&text[start..at]) == Key::Harmless
-    {
-        return None;
-    }
-    let content = &text[at + 1..];
-    let content = &content[..content.find('<')?];
-    (!content.trim().is_empty()).then_some(at + 1..at + 1 + content.len())
 }
 
 /// The end of a text, as far as a command is looked for.

@@ -28,6 +28,11 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("glcbt-", 12, DASHED),
     ("gloas-", 12, DASHED),
     ("glft-", 12, DASHED),
+    ("glsoat-", 12, DASHED),
+    ("glagent-", 12, DASHED),
+    ("glimt-", 12, DASHED),
+    ("ATBB", 24, WORD),
+    ("CCIPAT_", 20, WORD),
     ("xoxa-", 8, DASHED),
     ("xoxb-", 8, DASHED),
     ("xoxc-", 8, DASHED),
@@ -55,6 +60,9 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("sk-proj-", 8, DASHED),
     ("sk-svcacct-", 8, DASHED),
     ("sk-or-", 8, DASHED),
+    ("nvapi-", 20, DASHED),
+    ("csk-", 20, DASHED),
+    ("apify_api_", 20, WORD),
     ("gsk_", 20, WORD),
     ("xai-", 20, DASHED),
     ("pplx-", 20, DASHED),
@@ -66,6 +74,17 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("1//0", 20, DASHED),
     ("GOCSPX-", 16, DASHED),
     ("npm_", 20, WORD),
+    ("tfp_", 20, WORD),
+    ("fm1_", 20, |byte| {
+        DASHED(byte) || matches!(byte, b'+' | b'/' | b'=')
+    }),
+    ("fm2_", 20, |byte| {
+        DASHED(byte) || matches!(byte, b'+' | b'/' | b'=')
+    }),
+    ("pscale_pw_", 16, DOTTED),
+    ("pscale_tkn_", 16, DOTTED),
+    ("pscale_oauth_", 16, DOTTED),
+    ("ops_eyJ", 20, DASHED),
     ("pypi-", 20, DASHED),
     ("rubygems_", 20, WORD),
     ("dckr_pat_", 12, DASHED),
@@ -74,6 +93,7 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("dor_v1_", 20, WORD),
     ("hvs.", 16, DASHED),
     ("hvb.", 16, DASHED),
+    ("hvr.", 16, DASHED),
     ("shpat_", 16, WORD),
     ("shpss_", 16, WORD),
     ("shpca_", 16, WORD),
@@ -81,6 +101,9 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("sq0atp-", 16, DASHED),
     ("sq0csp-", 16, DASHED),
     ("lin_api_", 16, WORD),
+    ("lin_oauth_", 16, WORD),
+    ("secret_", 40, WORD),
+    ("EAACEdEose0cBA", 16, WORD),
     ("ntn_", 20, WORD),
     ("figd_", 16, DASHED),
     ("glsa_", 16, WORD),
@@ -88,6 +111,7 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
         WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
     }),
     ("phx_", 20, WORD),
+    ("sntryu_", 16, WORD),
     ("sntrys_", 16, |byte| {
         WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
     }),

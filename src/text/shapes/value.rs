@@ -25,6 +25,16 @@ pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
     let near = first(&text[at..], 16);
     let spaces = near.len() - near.trim_start_matches([' ', '\t', '\u{a0}']).len();
     let start = skip_wrapper(bytes, at + spaces);
+    if let Some(quote) = escaped_quote(&text[start..]) {
+        let start = start + quote.len();
+        let end = text[start..].find(quote);
+        let end = end.map_or(text.len(), |length| start + length);
+        text.charge(end - start);
+        return Some(Value {
+            range: start..end,
+            form: Form::Quoted,
+        });
+    }
     let backslashes = bytes[start..]
         .iter()
         .take_while(|byte| **byte == b'\\')
@@ -78,7 +88,24 @@ pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
     }
 }
 
-/// `Some(`, `SecretString(`, and the letter of a kind of string: `b"`.
+/// Quotes as HTML, URLs and strictly escaped JSON have them.
+const ESCAPED_QUOTES: &[&str] = &[
+    "&quot;", "&#34;", "&#39;", "&apos;", "%22", "%27", "\\u0022", "\\u0027",
+];
+
+/// The escaped quote that a text begins with.
+fn escaped_quote(text: &str) -> Option<&'static str> {
+    let mut quotes = ESCAPED_QUOTES.iter().copied();
+    quotes.find(|quote| text.starts_with(quote))
+}
+
+/// The escaped quote that a text ends with.
+pub(super) fn escaped_quote_at_end(text: &str) -> Option<&'static str> {
+    let mut quotes = ESCAPED_QUOTES.iter().copied();
+    quotes.find(|quote| text.ends_with(quote))
+}
+
+/// `Some(`, `SecretString(`, and the letters of a kind of string: `b"`.
 fn skip_wrapper(bytes: &[u8], start: usize) -> usize {
     let mut start = start;
     for _ in 0..4 {
@@ -89,15 +116,20 @@ fn skip_wrapper(bytes: &[u8], start: usize) -> usize {
             .count();
         match bytes.get(start + name) {
             Some(b'(') if name > 0 => start += name + 1,
-            Some(b'"') if name == 1 => start += 1,
+            Some(b'"' | b'\'') if is_kind(&bytes[start..start + name]) => start += name,
             _ => break,
         }
     }
     start
 }
 
+/// The letters before a string of Python, of Rust or of JavaScript.
+fn is_kind(letters: &[u8]) -> bool {
+    matches!(letters.len(), 1 | 2) && letters.iter().all(|c| b"bcfru".contains(&(c | 0x20)))
+}
+
 /// The quote that closes, at the same depth of escapes as the one that opened.
-fn quoted_end(bytes: &[u8], start: usize, quote: u8, depth: usize) -> usize {
+pub(super) fn quoted_end(bytes: &[u8], start: usize, quote: u8, depth: usize) -> usize {
     let mut run = 0;
     for (at, byte) in bytes.iter().enumerate().skip(start) {
         match *byte {
@@ -172,10 +204,43 @@ pub(super) fn line_end(text: &Source<'_>, start: usize) -> usize {
     start + length
 }
 
+/// The end of the line of a header, whose values may have quotes: `Digest username="x", …`. If the
+/// name stands within a string, the line ends with that.
+pub(super) fn header_end(text: &Source<'_>, name: usize, start: usize) -> usize {
+    let bytes = text.as_bytes();
+    let before = bytes[..name].iter().rev().take(LINE);
+    let length = before.take_while(|byte| **byte != b'\n').count();
+    let line = &bytes[name - length..name];
+    let is_quote = |byte: &u8| matches!(byte, b'"' | b'\'' | b'`');
+    let rest = &text[start..];
+    let end = start + length_up_to(rest, &[]);
+    text.charge(length + end - start);
+    let Some(at) = line.iter().rposition(is_quote) else {
+        return end;
+    };
+    let depth_at = |at: usize| line[..at].iter().rev().take_while(|c| **c == b'\\').count();
+    let (quote, depth) = (line[at], depth_at(at));
+    let alike = |other: &usize| line[*other] == quote && depth_at(*other) == depth;
+    let is_open = (0..line.len()).filter(alike).count() % 2 == 1;
+    if is_open {
+        quoted_end(&bytes[..end], start, quote, depth)
+    } else {
+        end
+    }
+}
+
+/// How far a line is looked at before a name.
+const LINE: usize = 256;
+
 /// How long the line is that a text begins with.
 pub(super) fn line_length(text: &str) -> usize {
+    length_up_to(text, &['"', '\'', '`'])
+}
+
+fn length_up_to(text: &str, quotes: &[char]) -> usize {
     let end = text.char_indices().find(|(at, c)| match c {
-        '"' | '\'' | '`' | '\u{2028}' => true,
+        '\u{2028}' => true,
+        c if quotes.contains(c) => true,
         '\\' => matches!(text.as_bytes().get(at + 1), Some(b'n' | b'r')),
         c => c.is_control() && *c != '\t',
     });

@@ -85,6 +85,51 @@ async fn values_within_a_secret_count_one_by_one() {
 }
 
 #[tokio::test]
+async fn the_parts_of_a_secret_that_others_quote_alone_are_masked() {
+    let pem = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEAx\nq83vEjRWeJC\n-----END KEY-----";
+    for (arguments, quoted) in [
+        (json!({"authorization": "ApiKey k9Qz7x12"}), "k9Qz7x12"),
+        (json!({"auth": "emma:correcthorse"}), "correcthorse"),
+        (json!({"credentials": "emma/k9Qz7x12"}), "k9Qz7x12"),
+        (json!({"private_key": pem}), "q83vEjRWeJC"),
+        (json!({"secret": "first line\nsecond line"}), "second line"),
+        (
+            json!({"url": "https://example.org/?api_key=c%6Frrecthorse"}),
+            "correcthorse",
+        ),
+        (
+            json!({"body": "{\"password\":\"correct\\u0068orse\"}"}),
+            "correcthorse",
+        ),
+        (
+            json!({"body": "{\"password\":\"correct\\nhorse\"}"}),
+            "correct\nhorse",
+        ),
+    ] {
+        let line = line_of(arguments.clone(), &format!("cannot use {quoted} here")).await;
+        assert_eq!(line["error"], "cannot use [masked] here", "{arguments}");
+    }
+    // Ordinary words within a secret are not.
+    let arguments = json!({"auth": "scheme:basic", "cookie": "theme=dark", "token": "an old one"});
+    let line = line_of(arguments, "basic, dark, old").await;
+    assert_eq!(line["error"], "basic, dark, old");
+}
+
+#[tokio::test]
+async fn a_value_is_known_by_any_entity_of_html() {
+    let arguments = json!({"password": "a</'b"});
+    for quoted in [
+        "a&lt;/&#39;b",
+        "a&#60;&#x2f;&#x27;b",
+        "a&#x3C;&#47;&apos;b",
+        "a&#060;/&#039;b",
+    ] {
+        let line = line_of(arguments.clone(), &format!("({quoted})")).await;
+        assert_eq!(line["error"], "([masked])", "{quoted}");
+    }
+}
+
+#[tokio::test]
 async fn a_value_that_was_not_masked_stays_readable() {
     let arguments = json!({"where": "genre=scifi1; year=y1965", "token": "CANARY-1"});
     let line = line_of(arguments, "nothing of scifi1 in y1965").await;
@@ -109,6 +154,9 @@ async fn a_value_that_is_cut_is_known_by_its_beginning() {
         "invalid token CANARY-12",
         "invalid token CANARY-…",
         "invalid 'CANARY...'",
+        "invalid token CANARY***",
+        "invalid token CANARY-[cut]",
+        "invalid token CANARY- [truncated]",
     ] {
         let line = line_of(json!({"token": "CANARY-123456"}), cut).await;
         let error = line["error"].as_str().unwrap();

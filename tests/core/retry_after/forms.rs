@@ -232,3 +232,30 @@ fn a_value_may_be_a_list_or_an_object() {
         assert_eq!(in_json(&json!({"retryAfter": value})), None, "{value}");
     }
 }
+
+#[test]
+fn a_wait_is_read_under_the_names_that_servers_give_it() {
+    for json in [
+        json!({"retryAfterInSeconds": 120}),
+        json!({"retry_after_in_ms": 120_000}),
+        json!({"retryWaitMs": 120_000}),
+        json!({"nextRetryIn": "2m"}),
+        json!({"try_again_in": 120}),
+        json!({"resetIn": 120}),
+        json!({"rate_limit": {"reset_after": "120"}}),
+        json!({"wait_seconds": 120}),
+        json!({"waitMs": 120_000}),
+        json!({"backoff_ms": 120_000}),
+        json!({"retry": {"cooldownSeconds": 120}}),
+    ] {
+        assert_eq!(in_json(&json), seconds(120), "{json}");
+    }
+    let then = "2099-11-30T22:50:00Z";
+    for name in ["nextRetryAt", "try_again_at", "resetsAt"] {
+        assert_waits_until(date(then), then, |text| in_json(&json!({name: text})));
+    }
+    // A bare number under these may be anything.
+    for name in ["wait", "backoff", "cooldown", "after", "reset", "waiting"] {
+        assert_eq!(in_json(&json!({name: 120})), None, "{name}");
+    }
+}
