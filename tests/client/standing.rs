@@ -205,3 +205,43 @@ async fn events_that_are_no_messages_are_skipped_before_every_answer() {
     };
     assert_eq!(json!(result)["content"][0]["text"], "fine");
 }
+
+#[tokio::test]
+async fn no_stream_is_opened_again_earlier_than_the_server_asked() {
+    let opened = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen_at = Arc::clone(&opened);
+    let server = Scripted::start(move |seen, before| {
+        if seen.method() == "initialize" {
+            return Some(session(&seen.message["id"]));
+        }
+        (seen.verb == "GET").then(|| {
+            seen_at.lock().unwrap().push(Instant::now());
+            let wait = |code: u16| {
+                let mut response = status(code);
+                let wait = "4".parse().unwrap();
+                response.headers_mut().insert("retry-after", wait);
+                response
+            };
+            match before {
+                0 => wait(429),
+                1 => wait(503),
+                2 => events(Body::from("retry: 5000\n\n")),
+                _ => events(Body::from(": here\n\n")),
+            }
+        })
+    });
+    let server = server.await;
+    let client = connect(Http::new(&*server.url)).await;
+    within("four streams", async {
+        while opened.lock().unwrap().len() < 4 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    client.close().await;
+    let at = opened.lock().unwrap().clone();
+    for (wait, pair) in [4, 4, 5].into_iter().zip(at.windows(2)) {
+        let pause = pair[1] - pair[0];
+        assert!(pause >= wait * SECOND, "{pause:?} is less than {wait} s");
+    }
+}

@@ -1,40 +1,38 @@
 //! What the body of a response says.
 
 use super::HttpError;
-use crate::{
-    failure::{RpcError, first},
-    json,
-    rmcp::client::wire::{Asked, Found, LONGEST, Unread, Unreadable, read as read_text},
+use crate::rmcp::client::wire::{
+    Asked, Found, LONGEST, Unread, Unreadable, is_whole, read as read_text,
 };
 use ::rmcp::model::ServerJsonRpcMessage;
 use futures_util::StreamExt;
 use reqwest::Response;
-use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How much of the body of a refusal is looked at.
-const REFUSAL: usize = 64 * 1024;
+/// How much of a body is looked at that need not say anything.
+pub(super) const SHORT: usize = 64 * 1024;
 
-/// How long it may take to come: what the status says is known already.
-const PROMPT: Duration = Duration::from_secs(1);
+/// How long such a body may take to come: what the status says is known already.
+pub(super) const PROMPT: Duration = Duration::from_secs(1);
 
-/// And how much of it is kept, if it is only a text.
-const TEXT: usize = 256;
+/// After how long without a further byte a body is looked at: some servers never end theirs.
+pub(super) const SILENCE: Duration = Duration::from_millis(200);
 
 /// The messages of a body that answers a request: the answer is the last of them, and there is one. A
 /// whole body without an answer is one that says so. The type of the body only explains why.
 ///
 /// # Errors
 ///
-/// When the body breaks off.
+/// When the body breaks off before an answer in it is complete.
 pub(super) async fn messages(
     response: Response,
     is_json: bool,
     asked: &Asked,
     unread: &Unread,
 ) -> Result<Vec<ServerJsonRpcMessage>, HttpError> {
-    let body = read(response, LONGEST).await?;
+    let has_answer = |bytes: &[u8]| is_whole(bytes) && is_answered(bytes, asked);
+    let body = read(response, LONGEST, has_answer).await?;
     let Some(body) = body.whole() else {
         let text = String::from_utf8_lossy(&body.bytes);
         let unreadable = Unreadable::of_length("it is longer than 16 MiB", &text, body.length);
@@ -69,60 +67,76 @@ pub(super) async fn messages(
     Ok(messages)
 }
 
-/// What the body of a refusal says.
-#[derive(Default)]
-pub(super) struct Said {
-    /// A JSON-RPC error.
-    pub(super) error: Option<RpcError>,
-    /// An object, that error's or another.
-    pub(super) body: Option<Value>,
-    /// The beginning of what is no JSON-RPC error.
-    pub(super) text: Option<String>,
-}
-
-pub(super) async fn refusal(response: Response) -> Said {
-    // One that breaks off, or never ends, says nothing.
-    let Ok(Ok(body)) = timeout(PROMPT, read(response, REFUSAL)).await else {
-        return Said::default();
-    };
-    let Some(bytes) = body.whole() else {
-        return Said::default();
-    };
-    let text = String::from_utf8_lossy(bytes);
-    let body = json::read(&text).ok().filter(Value::is_object);
-    let error = body.as_ref().and_then(error);
-    Said {
-        text: error.is_none().then(|| first(&text, TEXT).to_owned()),
-        error,
-        body,
+/// The messages of a body that need not answer the request, if it does: the answer is the last of them.
+pub(super) async fn accepted(
+    response: Response,
+    asked: &Asked,
+) -> Option<Vec<ServerJsonRpcMessage>> {
+    let has_answer = |bytes: &[u8]| is_whole(bytes) && is_answered(bytes, asked);
+    let body = timeout(PROMPT, read(response, SHORT, has_answer)).await;
+    let body = body.ok()?.ok()?;
+    let (mut messages, mut answer) = (Vec::new(), None);
+    for found in read_text(body.whole()?, &mut &*asked) {
+        match found {
+            Found::Message(message) => messages.push(message),
+            Found::Answer { message, .. } if !Unreadable::is(&message) => {
+                answer = answer.or(Some(message));
+            }
+            _ => {}
+        }
     }
+    messages.push(answer?);
+    Some(messages)
 }
 
-fn error(body: &Value) -> Option<RpcError> {
-    let error = body.get("error")?;
-    let code = i32::try_from(error.get("code")?.as_i64()?).ok()?;
-    let message = error.get("message")?.as_str()?;
-    Some(RpcError::new(code, message, error.get("data").cloned()))
+fn is_answered(bytes: &[u8], asked: &Asked) -> bool {
+    let found = read_text(bytes, &mut &*asked);
+    found
+        .iter()
+        .any(|found| matches!(found, Found::Answer { .. }))
 }
 
 /// A body, or the beginning of one that is too long.
-struct Body {
+pub(super) struct Body {
     bytes: Vec<u8>,
     length: usize,
 }
 
 impl Body {
-    fn whole(&self) -> Option<&[u8]> {
+    pub(super) fn whole(&self) -> Option<&[u8]> {
         (self.length == self.bytes.len()).then_some(&*self.bytes)
     }
 }
 
-/// Reads a body until it is longer than that.
-async fn read(response: Response, longest: usize) -> Result<Body, HttpError> {
+/// Reads a body until it is longer than that. One that has enough may break off, or say no more.
+pub(super) async fn read(
+    response: Response,
+    longest: usize,
+    is_enough: impl Fn(&[u8]) -> bool,
+) -> Result<Body, HttpError> {
     let mut bytes = Vec::new();
+    let mut looked_at = 0;
     let mut chunks = response.bytes_stream();
-    while let Some(chunk) = chunks.next().await {
-        let chunk = chunk?;
+    loop {
+        let next = chunks.next();
+        let chunk = if looked_at < bytes.len() {
+            let Ok(chunk) = timeout(SILENCE, next).await else {
+                looked_at = bytes.len();
+                if is_enough(&bytes) {
+                    break;
+                }
+                continue;
+            };
+            chunk
+        } else {
+            next.await
+        };
+        let chunk = match chunk {
+            Some(Ok(chunk)) => chunk,
+            Some(Err(_)) if is_enough(&bytes) => break,
+            Some(Err(error)) => return Err(error.into()),
+            None => break,
+        };
         let length = bytes.len() + chunk.len();
         if length > longest {
             return Ok(Body { bytes, length });

@@ -6,73 +6,44 @@
 use super::{
     HttpError, answer,
     error::HttpRefusal,
-    events::{self, Events, Opened},
+    events::{self, Events},
+    get::{BOTH, Get, Headers, Result, SESSION_ID, has_type, header},
+    known::Known,
+    refused::{refusal, retry_after_of},
     standing,
 };
-use crate::rmcp::client::wire::{Asked, Unread};
+use crate::{
+    classify::retry_after,
+    failure::RpcError,
+    rmcp::client::wire::{Asked, Unreadable},
+};
 use ::http::{
-    HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE},
+    StatusCode,
+    header::{ACCEPT, CONTENT_TYPE},
 };
 use ::rmcp::{
     ErrorData,
-    model::{ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage},
+    model::{
+        ClientJsonRpcMessage, ClientNotification, ClientRequest, RequestId, ServerJsonRpcMessage,
+    },
     transport::streamable_http_client::{
         StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
     },
 };
-use reqwest::{RequestBuilder, Response};
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::Duration,
-};
-use tokio::time;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
-/// The longest that a stream may take to begin: some servers send nothing before the first event.
-const HEADERS: Duration = Duration::from_secs(120);
-
-type Result<T> = std::result::Result<T, StreamableHttpError<HttpError>>;
-type Headers = HashMap<HeaderName, HeaderValue>;
-
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
-const BOTH: &str = "text/event-stream, application/json";
 
 #[derive(Clone, Debug)]
 pub(super) struct Backend {
     client: reqwest::Client,
-    // Whether a request belonged to a session.
-    has_session: Arc<AtomicBool>,
-    unread: Unread,
-}
-
-/// Everything that the requests of one session have in common.
-#[derive(Clone, Debug)]
-pub(super) struct Get {
-    client: reqwest::Client,
-    uri: Arc<str>,
-    session: Option<Arc<str>>,
-    bearer: Option<String>,
-    headers: Headers,
+    known: Known,
 }
 
 impl Backend {
-    pub(super) fn new(
-        client: reqwest::Client,
-        has_session: Arc<AtomicBool>,
-        unread: Unread,
-    ) -> Self {
-        Self {
-            client,
-            has_session,
-            unread,
-        }
+    pub(super) fn new(client: reqwest::Client, known: Known) -> Self {
+        Self { client, known }
     }
 
     fn get(
@@ -90,52 +61,72 @@ impl Backend {
             headers,
         }
     }
-}
 
-impl Get {
-    /// The transport's own headers win over the user's.
-    fn with_headers(&self, request: RequestBuilder, own: &[(HeaderName, &str)]) -> RequestBuilder {
-        let mut headers: HeaderMap = self.headers.clone().into_iter().collect();
-        let session = self.session.as_deref().map(|session| (SESSION_ID, session));
-        for (name, value) in own.iter().cloned().chain(session) {
-            // What came in a header goes into one.
-            if let Ok(value) = HeaderValue::from_str(value) {
-                headers.insert(name, value);
-            }
-        }
-        if self.bearer.is_some() {
-            headers.remove(AUTHORIZATION);
-        }
-        let request = request.headers(headers);
-        match &self.bearer {
-            Some(token) => request.bearer_auth(token),
-            None => request,
-        }
-    }
-
-    /// The stream of the session, or the rest of one.
-    pub(super) async fn events(&self, after: Option<String>) -> Result<Opened> {
-        let mut own = vec![(ACCEPT, BOTH)];
-        own.extend(after.as_deref().map(|id| (LAST_EVENT_ID, id)));
-        let request = self.with_headers(self.client.get(&*self.uri), &own);
-        let response = match time::timeout(HEADERS, request.send()).await {
-            Ok(response) => response.map_err(HttpError::from)?,
-            Err(_) => return Err(HttpError::Status(Box::new(timed_out())).into()),
-        };
+    async fn post(
+        &self,
+        get: &Get,
+        message: &ClientJsonRpcMessage,
+    ) -> Result<StreamableHttpPostResponse> {
+        let body = serde_json::to_vec(message)?;
+        let own = [(ACCEPT, BOTH), (CONTENT_TYPE, JSON)];
+        let response = get
+            .with_headers(self.client.post(&*get.uri), &own)
+            .body(body)
+            .send()
+            .await
+            .map_err(HttpError::from)?;
         let status = response.status();
-        // Asking again would change nothing, unless an old stream is in the way, the server in trouble,
-        // or the credentials about to be renewed.
-        let may_change = matches!(status.as_u16(), 401 | 403 | 408 | 409 | 425 | 429);
-        if status == StatusCode::NOT_IMPLEMENTED || status.is_client_error() && !may_change {
-            return Err(StreamableHttpError::ServerDoesNotSupportSse);
-        }
         if !status.is_success() {
-            return Err(refusal(response, self.session.is_some()).await.into());
+            let refusal = refusal(response, get.session.is_some()).await;
+            return match legacy(message, &refusal) {
+                Some(error) => Ok(StreamableHttpPostResponse::Json(error, None)),
+                None => Err(refusal.into()),
+            };
         }
-        if !has_type(&response, EVENTS) {
-            return Err(StreamableHttpError::ServerDoesNotSupportSse);
+        // Whatever a server says to a notification: it took it.
+        let Some(asked) = Asked::of(message) else {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        };
+        let session = header(&response, &SESSION_ID);
+        if has_type(&response, EVENTS) {
+            let opened = events::of(response);
+            let unread = self.known.unread.clone();
+            let events = events::of_answer(opened, get.clone(), asked, unread);
+            return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
-        Ok(events::of(response))
+        let retry_after = retry_after_of(&response);
+        let mut messages = if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            match answer::accepted(response, &asked).await {
+                Some(messages) => messages,
+                None if get.session.is_some() && self.known.may_push.load(Relaxed) => {
+                    return Ok(StreamableHttpPostResponse::Accepted);
+                }
+                None => vec![not_answered(status).answer(&asked)],
+            }
+        } else {
+            // Of whatever type it says it is: an answer with the id of the request is one.
+            let is_json = has_type(&response, JSON);
+            answer::messages(response, is_json, &asked, &self.known.unread).await?
+        };
+        if let (Some(retry_after), [answer]) = (retry_after, &messages[..])
+            && let Some(error) = call_error(message, answer)
+            && retry_after::in_header(&retry_after).is_some()
+        {
+            // The wait goes with the error.
+            return Err(HttpError::Status(Box::new(HttpRefusal {
+                error: Some(error),
+                had_session: get.session.is_some(),
+                ..HttpRefusal::new(status, Some(retry_after))
+            }))
+            .into());
+        }
+        Ok(match (messages.pop(), messages.is_empty()) {
+            (Some(answer), true) => StreamableHttpPostResponse::Json(answer, session),
+            (answer, _) => {
+                messages.extend(answer);
+                StreamableHttpPostResponse::Sse(events::of_messages(messages), session)
+            }
+        })
     }
 }
 
@@ -151,49 +142,22 @@ impl StreamableHttpClient for Backend {
         custom_headers: Headers,
     ) -> Result<StreamableHttpPostResponse> {
         if session_id.is_some() {
-            self.has_session.store(true, Relaxed);
+            self.known.has_session.store(true, Relaxed);
         }
         let get = self.get(uri, session_id, auth_header, custom_headers);
-        let asked = Asked::of(&message);
-        let body = serde_json::to_vec(&message)?;
-        let own = [(ACCEPT, BOTH), (CONTENT_TYPE, JSON)];
-        let response = get
-            .with_headers(self.client.post(&*get.uri), &own)
-            .body(body)
-            .send()
-            .await
-            .map_err(HttpError::from)?;
-        let status = response.status();
-        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
-            return Ok(StreamableHttpPostResponse::Accepted);
-        }
-        if !status.is_success() {
-            let refusal = refusal(response, get.session.is_some()).await;
-            return match legacy(&message, &refusal) {
-                Some(error) => Ok(StreamableHttpPostResponse::Json(error, None)),
-                None => Err(refusal.into()),
-            };
-        }
-        let session = header(&response, &SESSION_ID);
-        // Whatever a server says to a notification: it took it.
-        let Some(asked) = asked else {
-            return Ok(StreamableHttpPostResponse::Accepted);
-        };
-        if has_type(&response, EVENTS) {
-            let opened = events::of(response);
-            let events = events::of_answer(opened, get, asked, self.unread.clone());
-            return Ok(StreamableHttpPostResponse::Sse(events, session));
-        }
-        // Of whatever type it says it is: an answer with the id of the request is one.
-        let is_json = has_type(&response, JSON);
-        let mut messages = answer::messages(response, is_json, &asked, &self.unread).await?;
-        Ok(match (messages.pop(), messages.is_empty()) {
-            (Some(answer), true) => StreamableHttpPostResponse::Json(answer, session),
-            (answer, _) => {
-                messages.extend(answer);
-                StreamableHttpPostResponse::Sse(events::of_messages(messages), session)
+        let posted = self.post(&get, &message).await;
+        let is_last_of_handshake = matches!(
+            &message,
+            ClientJsonRpcMessage::Notification(sent)
+                if matches!(sent.notification, ClientNotification::InitializedNotification(_))
+        );
+        match posted {
+            Err(StreamableHttpError::Client(error)) if is_last_of_handshake => {
+                self.known.refused(error);
+                Err(StreamableHttpError::TransportChannelClosed)
             }
-        })
+            posted => posted,
+        }
     }
 
     async fn delete_session(
@@ -219,36 +183,34 @@ impl StreamableHttpClient for Backend {
         custom_headers: Headers,
     ) -> Result<Events> {
         let get = self.get(uri, session_id, auth_header, custom_headers);
-        let opened = match get.events(last_event_id).await {
-            Ok(opened) => Some(opened),
-            Err(error @ StreamableHttpError::ServerDoesNotSupportSse) => return Err(error),
-            Err(_) => None,
-        };
-        Ok(standing::of(opened, get, self.unread.clone()))
+        let opened = get.events(last_event_id).await;
+        if let Err(error @ StreamableHttpError::ServerDoesNotSupportSse) = opened {
+            self.known.may_push.store(false, Relaxed);
+            return Err(error);
+        }
+        Ok(standing::of(opened, get, self.known.unread.clone()))
     }
 }
 
-/// What a server that never begins to answer is taken to say.
-fn timed_out() -> HttpRefusal {
-    HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, None)
+fn not_answered(status: StatusCode) -> Unreadable {
+    let reason = format!("the status {} has no answer with it", status.as_u16());
+    Unreadable::new(reason, "")
 }
 
-async fn refusal(response: Response, had_session: bool) -> HttpError {
-    let status = response.status();
-    // Of several lines HTTP makes one list.
-    let lines = response.headers().get_all(RETRY_AFTER).iter();
-    let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();
-    let retry_after = (!lines.is_empty()).then(|| lines.join(", "));
-    let www_authenticate = header(&response, &WWW_AUTHENTICATE);
-    let said = answer::refusal(response).await;
-    HttpError::Status(Box::new(HttpRefusal {
-        www_authenticate,
-        error: said.error,
-        body: said.body,
-        text: said.text,
-        had_session,
-        ..HttpRefusal::new(status, retry_after)
-    }))
+/// The error that answers a call. The handshake reads its errors elsewhere.
+fn call_error(message: &ClientJsonRpcMessage, answer: &ServerJsonRpcMessage) -> Option<RpcError> {
+    let (ClientJsonRpcMessage::Request(request), ServerJsonRpcMessage::Error(answer)) =
+        (message, answer)
+    else {
+        return None;
+    };
+    let is_handshake = matches!(
+        request.request,
+        ClientRequest::DiscoverRequest(_) | ClientRequest::InitializeRequest(_)
+    );
+    let error = &answer.error;
+    (!is_handshake && Unreadable::in_error(error).is_none())
+        .then(|| RpcError::new(error.code.0, error.message.clone(), error.data.clone()))
 }
 
 /// A server of before `server/discover` may refuse that as a whole; rmcp falls back when it is told
@@ -274,17 +236,4 @@ fn legacy(message: &ClientJsonRpcMessage, refusal: &HttpError) -> Option<ServerJ
     };
     let id: RequestId = request.id.clone();
     Some(ServerJsonRpcMessage::error(error, Some(id)))
-}
-
-fn header(response: &Response, name: &HeaderName) -> Option<String> {
-    let value = response.headers().get(name)?.to_str().ok()?;
-    Some(value.to_owned())
-}
-
-fn has_type(response: &Response, expected: &str) -> bool {
-    let Some(value) = header(response, &CONTENT_TYPE) else {
-        return false;
-    };
-    let media_type = value.split(';').next().unwrap_or_default().trim();
-    media_type.eq_ignore_ascii_case(expected)
 }

@@ -16,7 +16,7 @@ pub enum HttpError {
     #[error("the http request failed")]
     Request(#[source] reqwest::Error),
     /// The server answered with a status that is no success.
-    #[error("http status {}", .0.status)]
+    #[error("http status {}", shown(.0.status))]
     Status(Box<HttpRefusal>),
 }
 
@@ -60,6 +60,19 @@ impl HttpError {
             Self::Request(error) => of_request(error),
             Self::Status(refusal) => refusal.failure(),
         }
+    }
+
+    /// How long the server asks to wait.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        self.failure().retry_after()
+    }
+}
+
+fn shown(status: StatusCode) -> String {
+    let number = status.as_u16();
+    match status.canonical_reason() {
+        Some(reason) => format!("{number} {reason}"),
+        None => number.to_string(),
     }
 }
 
@@ -133,11 +146,13 @@ impl HttpRefusal {
             failure = failure.with_rpc_error(error.clone());
         }
         if failure.message().is_none() {
-            failure = failure.with_message(format!("the tool server answered {}", self.status));
+            let status = shown(self.status);
+            failure = failure.with_message(format!("the tool server answered {status}"));
         }
-        failure
-            .with_status(self.status.as_u16())
-            .with_retry_after(self.hint(said.as_ref()))
+        if !self.status.is_success() {
+            failure = failure.with_status(self.status.as_u16());
+        }
+        failure.with_retry_after(self.hint(said.as_ref()))
     }
 
     /// The longest wait that is asked for anywhere. By its proposal, -32023 has one that beats the
@@ -214,12 +229,24 @@ impl HttpRefusal {
     }
 
     fn says_session_is_gone(&self) -> bool {
-        let said = match &self.error {
-            Some(error) => Some(&error.message),
-            None => self.text.as_ref(),
-        };
-        said.is_some_and(|text| is_session_loss(text))
+        if let Some(error) = &self.error {
+            return is_session_loss(&error.message);
+        }
+        let in_body = self.body.iter().flat_map(texts);
+        let text = self.text.as_deref();
+        text.into_iter().chain(in_body).any(is_session_loss)
     }
+}
+
+/// Where web frameworks put the text of a refusal.
+fn texts(body: &Value) -> impl Iterator<Item = &str> {
+    let objects = [Some(body), body.get("error")];
+    let members = objects.into_iter().flatten().flat_map(|object| {
+        ["error", "message", "detail", "title"]
+            .into_iter()
+            .filter_map(|name| object.get(name))
+    });
+    members.filter_map(Value::as_str)
 }
 
 /// The class that a word in the body names. A number never beats the status, for there is none that
@@ -231,21 +258,32 @@ fn word(said: &Failure) -> Option<Class> {
 }
 
 /// What the SDKs and their examples answer to a session that they do not know, whatever they put in
-/// front of it: TypeScript, Python, rmcp, Go, C#.
+/// front of it or add of its name: TypeScript, Python, rmcp, Go, C#, Java.
 fn is_session_loss(text: &str) -> bool {
-    const FRONTS: [&str; 2] = ["bad request: ", "not found: "];
-    const TEXTS: [&str; 6] = [
+    const FRONTS: [&str; 3] = ["bad request: ", "not found: ", "unauthorized: "];
+    const TEXTS: [&str; 9] = [
         "session not found",
         "session terminated",
+        "session has been terminated",
         "no valid session id provided",
         "invalid session id",
+        "invalid or missing session id",
         "invalid or expired session id",
         "unknown session",
+        // Of a server that has started anew.
+        "server not initialized",
     ];
-    let text = text.trim().trim_end_matches('.').to_ascii_lowercase();
+    let text = text.trim().trim_matches('"').trim_end_matches('.');
+    let text = text.to_ascii_lowercase();
     let text = FRONTS
         .iter()
         .find_map(|front| text.strip_prefix(front))
         .unwrap_or(&text);
-    TEXTS.contains(&text)
+    TEXTS.iter().any(|known| {
+        let rest = text.strip_prefix(known);
+        rest.is_some_and(|rest| {
+            let name = rest.strip_prefix(": ");
+            rest.is_empty() || name.is_some_and(|name| !name.contains(char::is_whitespace))
+        })
+    })
 }

@@ -1,10 +1,6 @@
 //! The stream of events that answers one request.
 
-use super::{
-    HttpError,
-    backend::Get,
-    parser::{Parsed, Parser},
-};
+use super::{HttpError, body::Body, get::Get, parser::Parsed};
 use crate::rmcp::client::wire::{Among, Asked, Found, Long, Unread, Unreadable, read};
 use ::rmcp::{model::ServerJsonRpcMessage, transport::streamable_http_client::StreamableHttpError};
 use futures_util::{
@@ -42,9 +38,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// takes that for the old one and ends it. No pause is shorter.
 const BREAK: Duration = Duration::from_millis(200);
 
-/// The longest pause that is made.
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-
 /// How long a stream that was resumed may say nothing before it is resumed once more. Some servers
 /// give what they have at that time, and no more.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -52,24 +45,11 @@ const SILENCE: Duration = Duration::from_secs(3);
 /// The events of a body.
 pub(super) fn of(response: Response) -> Opened {
     let is_alive = Arc::<AtomicBool>::default();
-    let seen = Arc::clone(&is_alive);
-    let mut parser = Parser::default();
-    let chunks = response.bytes_stream().map(Some);
-    let chunks = chunks.chain(stream::iter([None]));
-    let events = chunks.flat_map(move |chunk| {
-        let events: Vec<_> = match chunk {
-            Some(Ok(chunk)) => {
-                seen.store(true, Relaxed);
-                parser.push(&chunk).into_iter().map(Ok).collect()
-            }
-            Some(Err(error)) => {
-                // What came of an event is not all of it.
-                parser = Parser::default();
-                vec![Err(SseError::Body(Box::new(HttpError::from(error))))]
-            }
-            None => parser.end().into_iter().map(Ok).collect(),
-        };
-        stream::iter(events)
+    let chunks = Box::pin(response.bytes_stream());
+    let body = Body::new(chunks, Arc::clone(&is_alive));
+    let events = stream::unfold(body, |mut body| async {
+        let event = body.next().await?;
+        Some((event, body))
     });
     Opened {
         events: events.boxed(),
@@ -171,10 +151,11 @@ impl Answer {
     fn take(&mut self, event: Sse) {
         self.last_id = event.id.or(self.last_id.take());
         if let Some(pause) = event.retry {
-            let pause = Duration::from_millis(pause);
-            self.pause = pause.clamp(BREAK, LONGEST_PAUSE);
+            self.pause = Duration::from_millis(pause).max(BREAK);
         }
-        let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
+        let kind = event.event.as_deref();
+        // An error has no other place, and needs no id.
+        let is_message = matches!(kind, None | Some("" | "message" | "error"));
         let Some(data) = event.data.filter(|data| !data.is_empty()) else {
             return;
         };
@@ -269,7 +250,9 @@ impl Answer {
                     return true;
                 }
                 // An old stream is in the way, or the server in trouble.
-                Err(StreamableHttpError::Client(HttpError::Status(_))) => pause = PAUSE,
+                Err(StreamableHttpError::Client(error @ HttpError::Status(_))) => {
+                    pause = error.wait().unwrap_or_default().max(PAUSE);
+                }
                 // One that cannot be reached, or does not know the stream, will not later.
                 Err(_) => return false,
             }

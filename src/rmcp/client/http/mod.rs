@@ -2,9 +2,13 @@
 
 mod answer;
 mod backend;
+mod body;
 mod error;
 mod events;
+mod get;
+mod known;
 mod parser;
+mod refused;
 mod reported;
 mod standing;
 
@@ -12,12 +16,11 @@ pub use self::error::{HttpError, HttpRefusal};
 
 pub(super) use self::reported::{cause, classify};
 
-use self::backend::Backend;
+use self::{backend::Backend, known::Known};
 use super::{
     Connection,
     dial::dial,
     settings::{Settings, settings_of},
-    wire::Unread,
 };
 use crate::failure::Failure;
 use ::http::{HeaderName, HeaderValue};
@@ -33,7 +36,7 @@ use std::{
     collections::HashMap,
     fmt,
     pin::Pin,
-    sync::{Arc, atomic::AtomicBool},
+    sync::Arc,
     task::{Context, Poll},
 };
 use tower::Service;
@@ -47,7 +50,7 @@ const CALLS: usize = 4096;
 /// session a new connection. A stream that breaks off is resumed where the server gave it event ids,
 /// by `GET`, which runs nothing; if it cannot be, the call fails at once. The stream for what the server says
 /// on its own is opened again for as long as the connection lives, after pauses from 1 s to 30 s, unless the
-/// server has none.
+/// server has none. No stream is opened again earlier than the server asked, by `retry` or by `Retry-After`.
 ///
 /// Needs one of reqwest's features for TLS where the URL begins with `https`; `rmcp-client-https`
 /// brings one.
@@ -83,8 +86,9 @@ const CALLS: usize = 4096;
 /// JSON. For a JSON-RPC error -32023, its `retryAfterMs` counts alone.
 ///
 /// An answer without an id is that of its request: there is no other. A whole body or stream without a
-/// readable answer, or with that of another request, is `InvalidOutput`, executed. One that breaks off loses
-/// the call: `Connection`, unknown.
+/// readable answer, or with that of another request, is `InvalidOutput`, executed; so is a status 202 or 204
+/// without an answer, where no other stream can bring it. A body or stream that breaks off before its
+/// answer is complete loses the call: `Connection`, unknown.
 #[derive(Clone)]
 pub struct Http<H = ()> {
     url: Arc<str>,
@@ -146,11 +150,7 @@ impl<H> Http<H> {
         }
     }
 
-    fn transport(
-        &self,
-        has_session: Arc<AtomicBool>,
-        unread: Unread,
-    ) -> Result<StreamableHttpClientTransport<Backend>, Failure> {
+    fn transport(&self, known: Known) -> Result<StreamableHttpClientTransport<Backend>, Failure> {
         let url = reqwest::Url::parse(&self.url).map_err(|error| no_url().because(error))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(no_url());
@@ -171,7 +171,7 @@ impl<H> Http<H> {
         config.retry_config = Arc::new(NeverRetry::default());
         config.auth_header.clone_from(&self.bearer);
         Ok(StreamableHttpClientTransport::with_client(
-            Backend::new(client, has_session, unread),
+            Backend::new(client, known),
             config,
         ))
     }
@@ -210,13 +210,18 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
     fn call(&mut self, (): ()) -> Self::Future {
         let connector = self.clone();
         Box::pin(async move {
-            let has_session = Arc::new(AtomicBool::new(false));
-            let unread = Unread::default();
-            let transport = connector.transport(Arc::clone(&has_session), unread.clone());
+            let known = Known::default();
+            let transport = connector.transport(known.clone());
             let transport = transport.map_err(Failure::not_sent)?;
             let settings = connector.settings.clone();
             let shared = settings.shared();
-            let inner = dial(settings, &shared, transport).await?;
+            let inner = dial(settings, &shared, transport).await;
+            let inner = inner.map_err(|failure| known.explain(failure))?;
+            let Known {
+                has_session,
+                unread,
+                ..
+            } = known;
             Ok(inner.with_session(has_session).telling(unread).into())
         })
     }

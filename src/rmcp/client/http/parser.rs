@@ -1,10 +1,10 @@
-use crate::rmcp::client::wire::{LONGEST, Long};
-use serde::de::IgnoredAny;
+use crate::rmcp::client::wire::{LONGEST, Long, is_whole};
 use sse_stream::Sse;
 use std::mem;
 
 /// Takes a body apart into events, as the standard says: fields that are not known are skipped, and
-/// bytes that are no UTF-8 are read with replacement characters.
+/// bytes that are no UTF-8 are read with replacement characters. Lines of JSON that are no fields count as
+/// data: some servers send JSON and say that it is events.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
     /// The line that is coming in.
@@ -12,6 +12,8 @@ pub(super) struct Parser {
     was_return: bool,
     had_line: bool,
     event: Sse,
+    /// The event has lines of JSON that are no fields.
+    is_bare: bool,
     /// How long the event is so far.
     size: usize,
     /// The event that is too long, until its end.
@@ -46,17 +48,31 @@ impl Parser {
         parsed
     }
 
-    /// The event that came without an empty line after it, at the end of a body: if it is a whole message.
-    /// Whatever was cut short is none.
-    pub(super) fn end(&mut self) -> Option<Parsed> {
-        if !self.line.is_empty() {
-            self.end_line();
+    /// Whether a part of an event is there.
+    pub(super) fn is_begun(&self) -> bool {
+        !self.line.is_empty() || self.event.data.is_some()
+    }
+
+    /// Takes the event that came without an empty line after it, if all objects in it are complete.
+    pub(super) fn whole(&mut self) -> Option<Parsed> {
+        if self.long.is_some() {
+            return None;
         }
-        let event = mem::take(&mut self.event);
-        let data = event.data.as_deref().unwrap_or_default();
-        let is_whole = data.trim_start().starts_with(['{', '['])
-            && serde_json::from_str::<IgnoredAny>(data).is_ok();
-        (self.long.is_none() && is_whole).then_some(Parsed::Event(event))
+        let mut rest = Self {
+            line: self.line.clone(),
+            event: self.event.clone(),
+            long: None,
+            ..*self
+        };
+        if !rest.line.is_empty() {
+            rest.end_line();
+        }
+        let data = rest.event.data.as_deref().unwrap_or_default();
+        if !data.trim_start().starts_with(['{', '[', '"']) || !is_whole(data.as_bytes()) {
+            return None;
+        }
+        *self = rest;
+        self.end_event()
     }
 
     fn add(&mut self, part: &[u8]) {
@@ -95,7 +111,12 @@ impl Parser {
             }
             return None;
         }
+        self.end_event()
+    }
+
+    fn end_event(&mut self) -> Option<Parsed> {
         self.size = 0;
+        self.is_bare = false;
         let event = mem::take(&mut self.event);
         if let Some(long) = self.long.take() {
             return Some(Parsed::Long(long));
@@ -109,20 +130,28 @@ impl Parser {
         let value = value.strip_prefix(' ').unwrap_or(value);
         let event = &mut self.event;
         match name {
-            "data" => match &mut event.data {
-                Some(data) => {
-                    data.push('\n');
-                    data.push_str(value);
-                }
-                none => *none = Some(value.to_owned()),
-            },
+            "data" => add_line(&mut event.data, value),
             "event" => event.event = Some(value.to_owned()),
             "id" if !value.contains('\0') => event.id = Some(value.to_owned()),
             "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 event.retry = value.parse().ok().or(event.retry);
             }
+            _ if self.is_bare || line.trim_start().starts_with(['{', '[']) => {
+                self.is_bare = true;
+                add_line(&mut event.data, line);
+            }
             _ => {}
         }
+    }
+}
+
+fn add_line(data: &mut Option<String>, line: &str) {
+    match data {
+        Some(data) => {
+            data.push('\n');
+            data.push_str(line);
+        }
+        none => *none = Some(line.to_owned()),
     }
 }
 
@@ -162,15 +191,41 @@ mod tests {
         for (body, expected) in [
             ("data: {\"a\":1}\n", &["{\"a\":1}"][..]),
             ("data: {\"a\":1}", &["{\"a\":1}"][..]),
+            ("data: {\"a\":\ndata: 1}", &["{\"a\":\n1}"][..]),
             ("data: {\"a\":", &[][..]),
+            ("data: {\"a\":\"}", &[][..]),
+            ("data: {\"a\":1}{", &[][..]),
             ("data: 1", &[][..]),
             ("id: 1\n", &[][..]),
             ("", &[][..]),
         ] {
             let mut parser = Parser::default();
             assert!(parser.push(body.as_bytes()).is_empty(), "{body}");
-            let last: Vec<_> = parser.end().into_iter().collect();
+            let last: Vec<_> = parser.whole().into_iter().collect();
             assert_eq!(data(&last), expected, "{body}");
+            // What comes later is not lost.
+            let rest = if expected.is_empty() {
+                "\n\n"
+            } else {
+                "\n\ndata: b\n\n"
+            };
+            let parsed = parser.push(rest.as_bytes());
+            assert_eq!(data(&parsed).contains(&"b"), !expected.is_empty(), "{body}");
+        }
+    }
+
+    #[test]
+    fn lines_of_json_are_data() {
+        for (body, expected) in [
+            ("{\"a\":1}", "{\"a\":1}"),
+            ("{\n  \"a\": 1\n}\n", "{\n  \"a\": 1\n}"),
+            ("[{\"a\":1}]", "[{\"a\":1}]"),
+            ("{\"b\":1}\ndata: {\"a\":1}", "{\"b\":1}\n{\"a\":1}"),
+        ] {
+            let mut parser = Parser::default();
+            assert!(parser.push(body.as_bytes()).is_empty(), "{body}");
+            let last: Vec<_> = parser.whole().into_iter().collect();
+            assert_eq!(data(&last), [expected], "{body}");
         }
     }
 

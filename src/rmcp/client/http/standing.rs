@@ -1,8 +1,9 @@
 //! The standing stream: what the server says on its own.
 
 use super::{
-    backend::Get,
-    events::{Events, LONGEST_PAUSE, Opened, event},
+    HttpError,
+    events::{Events, Opened, event},
+    get::Get,
     parser::Parsed,
 };
 use crate::{
@@ -18,24 +19,35 @@ use tokio::time::{self, Instant};
 /// The shortest pause before the stream is opened again. It doubles up to 30 s while that brings nothing.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// The longest pause that the server did not ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
 /// How long a stream lasts that a proxy may well end for its silence.
 const LASTED: Duration = Duration::from_secs(20);
 
 /// Opens the stream again for as long as somebody reads it.
 ///
-/// `opened` is what the first try gave; none if the server could not open one then.
-pub(super) fn of(opened: Option<Opened>, get: Get, unread: Unread) -> Events {
-    let had_one = opened.is_some();
-    let standing = Standing {
+/// `opened` is what the first try gave.
+pub(super) fn of(
+    opened: Result<Opened, StreamableHttpError<HttpError>>,
+    get: Get,
+    unread: Unread,
+) -> Events {
+    let mut standing = Standing {
         get,
         unread,
         found: VecDeque::new(),
-        opened: opened.map(|opened| (opened, Instant::now())),
-        had_one,
+        opened: None,
+        had_one: false,
         last_id: None,
         asked_for: Duration::ZERO,
+        asked_once: Duration::ZERO,
         in_vain: 0,
     };
+    match opened {
+        Ok(opened) => standing.begin(opened),
+        Err(error) => standing.failed(error),
+    }
     stream::unfold(standing, |mut standing| async {
         let event = standing.next().await?;
         Some((Ok::<_, SseError>(event), standing))
@@ -52,8 +64,9 @@ struct Standing {
     opened: Option<(Opened, Instant)>,
     had_one: bool,
     last_id: Option<String>,
-    /// The pause that the server asks for.
+    /// The pause that the server asks for, in general and this time.
     asked_for: Duration,
+    asked_once: Duration,
     /// Tries in a row that brought nothing.
     in_vain: u32,
 }
@@ -129,10 +142,7 @@ impl Standing {
     async fn open(&mut self) -> Option<()> {
         self.in_vain = self.in_vain.saturating_add(1);
         match self.get.events(self.last_id.clone()).await {
-            Ok(opened) => {
-                self.opened = Some((opened, Instant::now()));
-                self.had_one = true;
-            }
+            Ok(opened) => self.begin(opened),
             Err(StreamableHttpError::ServerDoesNotSupportSse) => {
                 // A proxy may say so for a server that had it.
                 if !self.had_one {
@@ -140,17 +150,30 @@ impl Standing {
                     return None;
                 }
             }
-            Err(error) => {
-                let failure = Failure::connection("the standing stream is not open");
-                let failure = failure.because(error);
-                tracing::debug!(error = %failure.chain(), "tries again after a pause");
-            }
+            Err(error) => self.failed(error),
         }
         Some(())
     }
 
+    fn begin(&mut self, opened: Opened) {
+        self.opened = Some((opened, Instant::now()));
+        self.had_one = true;
+        self.asked_once = Duration::ZERO;
+    }
+
+    fn failed(&mut self, error: StreamableHttpError<HttpError>) {
+        self.asked_once = match &error {
+            StreamableHttpError::Client(error) => error.wait().unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        let failure = Failure::connection("the standing stream is not open");
+        let failure = failure.because(error);
+        tracing::debug!(error = %failure.chain(), "tries again after a pause");
+    }
+
     fn pause(&self) -> Duration {
         let doubled = PAUSE.saturating_mul(2_u32.saturating_pow(self.in_vain.min(10)));
-        doubled.max(self.asked_for).min(LONGEST_PAUSE)
+        let pause = doubled.min(LONGEST_PAUSE);
+        pause.max(self.asked_for).max(self.asked_once)
     }
 }

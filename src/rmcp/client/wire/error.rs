@@ -3,7 +3,7 @@ use ::rmcp::{ErrorData, model::ErrorCode};
 use serde_json::{Value, json};
 
 /// Reads the error of an answer, whatever its form.
-pub(super) fn read(error: Value) -> ErrorData {
+pub(in crate::rmcp::client) fn read(error: Value) -> ErrorData {
     let Value::Object(mut error) = error else {
         let code = code(&error).unwrap_or_default();
         return ErrorData::new(ErrorCode(code), message(Some(error)), None);

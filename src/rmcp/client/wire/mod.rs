@@ -58,9 +58,16 @@
 //!
 //! A request is alone with its answer. A result or an error without an id is its answer. A body that is
 //! complete and has no answer in it is unreadable. An event of any kind is the answer if it has the id; one that
-//! is no answer is skipped. If the stream then
+//! is no answer is skipped, but for the kinds `message` and `error`. If the stream then
 //! ends in order and without an answer, and some event looked like JSON, that event is unreadable. A
-//! body or a stream that breaks off is lost instead.
+//! body or a stream that breaks off is lost instead, unless its answer is complete.
+//!
+//! | What comes | Is |
+//! |---|---|
+//! | JSON that is said to be events, or events that are said to be JSON | that JSON, those events |
+//! | a complete answer, and then the body breaks off, or stays open in silence | the answer |
+//! | status 202 or 204, and an answer | the answer |
+//! | status 202 or 204 without one, where no other stream can bring it | unreadable |
 
 mod answer;
 mod asked;
@@ -80,12 +87,16 @@ mod stdio;
 mod tests;
 mod unread;
 mod unreadable;
+#[cfg(feature = "rmcp-client-http")]
+mod whole;
 
 #[cfg(feature = "rmcp-client-http")]
 pub(super) use self::{
     asked::{Among, Anyone, Asked},
+    error::read as read_error,
     long::Long,
     read::{Found, read},
+    whole::is_whole,
 };
 pub(super) use self::{
     refused::refusal,

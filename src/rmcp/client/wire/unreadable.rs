@@ -5,7 +5,7 @@ use crate::{
 };
 use ::rmcp::{
     ErrorData,
-    model::{ErrorCode, ServerJsonRpcMessage},
+    model::{ErrorCode, JsonRpcMessage, ServerJsonRpcMessage},
 };
 use serde_json::{Value, json};
 use std::{error::Error, fmt, sync::OnceLock};
@@ -82,6 +82,12 @@ impl Unreadable {
         });
         let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, self.reason, Some(data));
         ServerJsonRpcMessage::error(error, Some(asked.id.clone()))
+    }
+
+    /// Whether a message is one that [`answer`](Self::answer) made.
+    #[cfg(feature = "rmcp-client-http")]
+    pub(in crate::rmcp::client) fn is(message: &ServerJsonRpcMessage) -> bool {
+        matches!(message, JsonRpcMessage::Error(error) if Self::in_error(&error.error).is_some())
     }
 
     /// What [`answer`](Self::answer) made an error of; none if a server made it.

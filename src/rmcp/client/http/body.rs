@@ -1,0 +1,81 @@
+use super::{
+    HttpError,
+    answer::SILENCE,
+    parser::{Parsed, Parser},
+};
+use futures_util::{Stream, StreamExt};
+use sse_stream::Error as SseError;
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+use tokio::time::timeout;
+
+/// A body, taken apart into events.
+///
+/// An event that is complete but for the empty line after it counts when silence follows, or the end of the
+/// body, also where that breaks off.
+pub(super) struct Body<S> {
+    /// None after its end.
+    chunks: Option<S>,
+    parser: Parser,
+    parsed: VecDeque<Result<Parsed, SseError>>,
+    /// Something came since the beginning of an event was looked at.
+    is_new: bool,
+    is_alive: Arc<AtomicBool>,
+}
+
+impl<S, B> Body<S>
+where
+    S: Stream<Item = reqwest::Result<B>> + Unpin,
+    B: AsRef<[u8]>,
+{
+    /// Notes in `is_alive` that something came.
+    pub(super) fn new(chunks: S, is_alive: Arc<AtomicBool>) -> Self {
+        Self {
+            chunks: Some(chunks),
+            parser: Parser::default(),
+            parsed: VecDeque::new(),
+            is_new: false,
+            is_alive,
+        }
+    }
+
+    /// The next event; none after the end. A future that is dropped loses nothing.
+    pub(super) async fn next(&mut self) -> Option<Result<Parsed, SseError>> {
+        loop {
+            if let Some(parsed) = self.parsed.pop_front() {
+                return Some(parsed);
+            }
+            let next = self.chunks.as_mut()?.next();
+            let chunk = if self.is_new && self.parser.is_begun() {
+                let Ok(chunk) = timeout(SILENCE, next).await else {
+                    self.is_new = false;
+                    self.parsed.extend(self.parser.whole().map(Ok));
+                    continue;
+                };
+                chunk
+            } else {
+                next.await
+            };
+            match chunk {
+                Some(Ok(chunk)) => {
+                    self.is_new = true;
+                    self.is_alive.store(true, Relaxed);
+                    let parsed = self.parser.push(chunk.as_ref());
+                    self.parsed.extend(parsed.into_iter().map(Ok));
+                }
+                end => {
+                    self.chunks = None;
+                    self.parsed.extend(self.parser.whole().map(Ok));
+                    let error = end.and_then(Result::err).map(HttpError::from);
+                    let error = error.map(|error| Err(SseError::Body(Box::new(error))));
+                    self.parsed.extend(error);
+                }
+            }
+        }
+    }
+}

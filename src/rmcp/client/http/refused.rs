@@ -1,0 +1,169 @@
+//! Responses whose status is no success.
+
+use super::{
+    HttpError,
+    answer::{PROMPT, SHORT, read},
+    error::HttpRefusal,
+    get::header,
+    parser::{Parsed, Parser},
+};
+use crate::{
+    failure::{RpcError, first},
+    json,
+    rmcp::client::wire::read_error,
+};
+use ::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use reqwest::Response;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use tokio::time::timeout;
+
+/// How much of it is kept, if it is only a text.
+const TEXT: usize = 256;
+
+/// The error that a response is whose status is no success.
+pub(super) async fn refusal(response: Response, had_session: bool) -> HttpError {
+    let status = response.status();
+    let retry_after = retry_after_of(&response);
+    let www_authenticate = header(&response, &WWW_AUTHENTICATE);
+    let said = Said::read(response).await;
+    HttpError::Status(Box::new(HttpRefusal {
+        www_authenticate,
+        error: said.error,
+        body: said.body,
+        text: said.text,
+        had_session,
+        ..HttpRefusal::new(status, retry_after)
+    }))
+}
+
+/// Of several lines HTTP makes one list.
+pub(super) fn retry_after_of(response: &Response) -> Option<String> {
+    let lines = response.headers().get_all(RETRY_AFTER).iter();
+    let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();
+    (!lines.is_empty()).then(|| lines.join(", "))
+}
+
+/// What the body of a refusal says.
+#[derive(Default)]
+struct Said {
+    /// A JSON-RPC error.
+    error: Option<RpcError>,
+    /// An object, that error's or another.
+    body: Option<Value>,
+    /// The beginning of what is no JSON-RPC error.
+    text: Option<String>,
+}
+
+impl Said {
+    async fn read(response: Response) -> Self {
+        // One that breaks off, or never ends, says only what is complete.
+        let is_json = |bytes: &[u8]| serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
+        let Ok(Ok(body)) = timeout(PROMPT, read(response, SHORT, is_json)).await else {
+            return Self::default();
+        };
+        let Some(bytes) = body.whole() else {
+            return Self::default();
+        };
+        Self::of(&String::from_utf8_lossy(bytes))
+    }
+
+    fn of(text: &str) -> Self {
+        let body = object(text);
+        let error = body.as_ref().and_then(error);
+        Self {
+            text: error.is_none().then(|| first(text, TEXT).to_owned()),
+            error,
+            body,
+        }
+    }
+}
+
+/// The object that a body is, or the first in a list, in a text of JSON, or in the data of an event.
+fn object(text: &str) -> Option<Value> {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let object = match json::read(text) {
+        Ok(Value::Array(items)) => items.into_iter().find(Value::is_object),
+        Ok(Value::String(inner)) => json::read(&inner).ok(),
+        Ok(other) => Some(other),
+        Err(_) => in_event(text),
+    };
+    object.filter(Value::is_object)
+}
+
+fn in_event(text: &str) -> Option<Value> {
+    let mut parser = Parser::default();
+    let mut events = parser.push(text.as_bytes());
+    events.extend(parser.whole());
+    events.into_iter().find_map(|event| match event {
+        Parsed::Event(event) => json::read(&event.data?).ok().filter(Value::is_object),
+        Parsed::Long(_) => None,
+    })
+}
+
+/// The JSON-RPC error of a body. One that does not name the protocol has a number and a message.
+fn error(body: &Value) -> Option<RpcError> {
+    let error = body.get("error").filter(|error| !error.is_null())?;
+    let is_rpc = body.get("jsonrpc").is_some();
+    let has_both = || {
+        let code = error.get("code").is_some_and(|code| match code {
+            Value::String(text) => text.trim().parse::<i32>().is_ok(),
+            code => code.is_number(),
+        });
+        code && error.get("message").is_some_and(Value::is_string)
+    };
+    (is_rpc || has_both()).then(|| {
+        let error = read_error(error.clone());
+        RpcError::new(error.code.0, error.message, error.data)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_json_rpc_error_is_found_in_every_form_of_a_body() {
+        let error = json!({"code": -32023, "message": "slow", "data": {"retryAfterMs": 5}});
+        let body = json!({"jsonrpc": "2.0", "id": 1, "error": error});
+        let mut texted = body.clone();
+        texted["error"]["code"] = json!("-32023");
+        let mut float = body.clone();
+        float["error"]["code"] = json!(-32023.0);
+        for text in [
+            body.to_string(),
+            texted.to_string(),
+            float.to_string(),
+            json!([body]).to_string(),
+            json!([1, body]).to_string(),
+            json!(body.to_string()).to_string(),
+            format!("\u{feff}{body}\r\n"),
+            format!("event: message\ndata: {body}\n\n"),
+            format!(": hello\n\ndata: {body}"),
+            json!({"error": error}).to_string(),
+        ] {
+            let said = Said::of(&text);
+            let found = said.error.unwrap_or_else(|| panic!("none in {text}"));
+            assert_eq!(found.code, -32023, "{text}");
+            assert_eq!(found.message, "slow", "{text}");
+            assert!(said.text.is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_rpc_error_stays_a_text() {
+        for text in [
+            "Session not found",
+            "<html>",
+            r#"{"error":"slow down","retryAfter":1}"#,
+            r#"{"error":{"code":"rate_limited","message":"slow"}}"#,
+            r#"{"jsonrpc":"2.0","error":null}"#,
+            "",
+        ] {
+            let said = Said::of(text);
+            assert!(said.error.is_none(), "{text}");
+            assert_eq!(said.text.as_deref(), Some(text));
+        }
+    }
+}
