@@ -95,16 +95,16 @@
 //!
 //! It speaks of **the call itself** at the top of an object, in `error`, at the top of the `data` of a
 //! JSON-RPC error, and in an object that is the only thing in one of these, as `data`, `details` or
-//! under an error's name of its own (`adcp_error`). Only there it can say that the call did not run,
+//! under a protocol's name for an error (`adcp_error`). Only there it can say that the call did not run,
 //! or that it may run again, and only if nothing in the answer tells of something else than the failure:
 //! `{"sent": 2, "error": {"code": "rate_limited"}}` tells of two mails that were sent. What tells of a
 //! failure: code, message, status, wait, limits, ids of requests, hints for people and the like, and
 //! whatever is empty. A code that you named by [`Words::refusal_code`] or [`Words::repeatable_code`]
 //! holds beside other things as well.
 //!
-//! `data` and `details` that stand beside other things, and the first of `errors`, may tell of **a
-//! part** of what was done: `{"sent": 2, "details": {"code": "rate_limited"}}`. They give code, class
-//! and wait, but whether the tool ran stays unknown. A wait is heard from anywhere down to one level, and
+//! What is the only thing under another name of an error (`mail_error`), `data` and `details` that
+//! stand beside other things, and the first of `errors`, may tell of **a part** of what was done:
+//! `{"sent": 2, "details": {"code": "rate_limited"}}`. They give code, class and wait, but whether the tool ran stays unknown. A wait is heard from anywhere down to one level, and
 //! that a repeat is *not* fine down to two. Objects under other names, and items of lists, speak of something
 //! else.
 //!

@@ -27,9 +27,10 @@ pub(super) struct Place<'a> {
 /// Where an object speaks of the call, outermost first.
 ///
 /// Of the call itself: its top; its `error`; and whatever is the only thing in one of these, under
-/// an error's name of its own (`adcp_error`), or as `data` or `details`. Of the call or of a part of
-/// what was done: `data` and `details` that stand beside other things, and the first of `errors`; and
-/// all of it if anything in it tells of something else than the failure.
+/// a protocol's name for it (`adcp_error`), or as `data` or `details`. Of the call or of a part of
+/// what was done: what is the only thing under another name of an error (`mail_error`); `data` and
+/// `details` that stand beside other things, and the first of `errors`; and all of it if anything in
+/// it tells of something else than the failure.
 ///
 /// Nothing else: an object under another name speaks of something else, as of a mail that could
 /// not be sent after all the rest was done.

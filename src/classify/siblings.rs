@@ -23,7 +23,7 @@ const NAMES: &[&str] = &[
     "errcode", "status", "statuscode", "statustext", "statusmessage", "category", "class", "severity",
     "level", "causechain", "issues", "field", "fields", "param", "parameter", "argument",
     // Where, and which call it was.
-    "service", "server", "provider", "tool", "toolname", "method", "path", "endpoint", "scope", "plan",
+    "service", "server", "tool", "toolname", "method", "path", "endpoint", "scope", "plan",
     "requestid", "traceid", "spanid", "correlationid", "errorid", "timestamp", "time", "date", "jsonrpc",
     // Whether and when to come again.
     "retryable", "isretryable", "retriable", "isretriable", "canretry", "shouldretry", "retry",
@@ -35,6 +35,16 @@ const NAMES: &[&str] = &[
     // What to do.
     "hint", "hints", "guidance", "suggestion", "suggestions", "help", "helpurl", "nextstep",
     "nextactions", "docs", "docsurl", "documentation", "documentationurl", "moreinfo", "upgradeurl",
+];
+
+/// Objects with the error of this call, as protocols name it.
+const OF_THE_CALL: &[&str] = &[
+    "error",
+    "adcperror",
+    "jsonrpcerror",
+    "mcperror",
+    "rpcerror",
+    "toolerror",
 ];
 
 /// Members that tell of a failure if they are false.
@@ -68,17 +78,29 @@ fn is_told(object: &Object, lookup: Lookup<'_>, depth: usize) -> bool {
         if key == "id" {
             return object.contains_key("jsonrpc");
         }
-        let is_inner = names_an_error(key)
+        let is_inner = is_of_the_call(key)
             || known::PARTS.contains(&key.as_str())
             || known::PART_LISTS.contains(&key.as_str())
             || lookup.envelopes().any(|name| name == key);
         is_inner
             && match value {
                 Value::Object(inner) => is_told(inner, lookup, depth),
-                Value::Array(_) => is_one_of(LISTS, key),
+                Value::Array(items) => {
+                    is_one_of(LISTS, key)
+                        && items.iter().all(|item| is_problem(item, lookup, depth))
+                }
                 _ => true,
             }
     })
+}
+
+/// Whether an item tells of what is wrong. Of a batch it may tell what was done.
+fn is_problem(item: &Value, lookup: Lookup<'_>, depth: usize) -> bool {
+    match item {
+        // As Google's services have them, of any type.
+        Value::Object(item) => item.contains_key("@type") || is_told(item, lookup, depth),
+        _ => true,
+    }
 }
 
 /// A field of a code or of a wait, also one that the user has named.
@@ -99,6 +121,12 @@ fn says_nothing(value: &Value) -> bool {
         Value::Object(object) => object.is_empty(),
         Value::Bool(_) | Value::Number(_) => false,
     }
+}
+
+/// Whether it names the error of this call. An `upstream_error` is of a call that the tool made, and a
+/// `mail_error` may be of the last thing that it did.
+fn is_of_the_call(key: &str) -> bool {
+    is_one_of(OF_THE_CALL, key)
 }
 
 /// Whether it is a name of its own for an error, as `adcp_error` is.

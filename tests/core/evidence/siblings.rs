@@ -25,6 +25,13 @@ fn beside_other_things() -> Vec<Value> {
         json!({"id": 17, "code": "rate_limited"}),
         json!({"order": {"id": 17}, "code": "upstream_error", "error": "x", "status": 502}),
         json!({"error": {"data": {"mail": "sent", "code": "rate_limited"}}}),
+        json!({"code": "rate_limited", "details": [{"mail": 1, "sent": true}, {"mail": 2}]}),
+        json!({"code": "at_capacity", "errors": [{"id": 1, "result": "ok"}]}),
+        json!({"mail_error": {"code": "rate_limited", "message": "x"}}),
+        json!({"upstreamError": {"code": "service_unavailable", "status": 503}}),
+        json!({"last_error": {"retryable": true}}),
+        json!({"code": "rate_limited", "mail_error": "refused"}),
+        json!({"code": "rate_limited", "message": "x", "provider": "mail.example"}),
     ]
 }
 
@@ -47,6 +54,8 @@ async fn a_refusal_beside_what_servers_tell_of_a_failure_is_of_the_call() {
         json!({"success": false, "data": null, "results": [], "error": {"code": "rate_limited"}}),
         json!({"isError": true, "tool": "mail", "attempts": 3, "retryable": true, "hint": "later"}),
         json!({"error": {"code": "rate_limited", "details": [{"retryDelay": "1s"}]}, "timestamp": 1}),
+        json!({"code": "rate_limited", "details": [{"@type": "google.rpc.QuotaFailure", "violations": []}]}),
+        json!({"toolError": {"code": "rate_limited", "errors": [{"path": "/a", "message": "x"}, "y"]}}),
         json!({"error": {"data": {"code": "rate_limited", "trace_id": "t", "retry_after_ms": 5}}}),
     ];
     for envelope in envelopes {
