@@ -366,3 +366,101 @@ fn rooms_used_in(text: &str) -> Vec<String> {
     used.retain(|room| !room.is_empty());
     used
 }
+
+/// The client's folder and its parts are a drawing without a circle.
+#[test]
+fn the_files_of_the_client_import_in_one_direction() {
+    let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rmcp/client");
+    for (folder, path) in [
+        (client.clone(), "rmcp::client::"),
+        (client.join("endpoint"), "rmcp::client::endpoint::"),
+        (client.join("process"), "rmcp::client::process::"),
+        (client.join("wire"), "rmcp::client::wire::"),
+    ] {
+        let imports = imports_within(&folder, path);
+        assert!(imports.len() > 4, "{}", folder.display());
+        for (file, _) in &imports {
+            let mut trail = vec![file.as_str()];
+            assert!(!leads_back(&imports, &mut trail), "a circle: {trail:?}");
+        }
+    }
+}
+
+/// Whether the last of a trail imports, over any others, the first of it.
+fn leads_back<'i>(imports: &'i [(String, Vec<String>)], trail: &mut Vec<&'i str>) -> bool {
+    let last = trail[trail.len() - 1];
+    let used = imports.iter().find(|(file, _)| file == last);
+    for next in used.map(|(_, used)| used).into_iter().flatten() {
+        let is_first = next == trail[0];
+        if !is_first && trail.contains(&next.as_str()) {
+            continue;
+        }
+        trail.push(next);
+        if is_first || leads_back(imports, trail) {
+            return true;
+        }
+        trail.pop();
+    }
+    false
+}
+
+/// Each file or folder of a folder, and which others it imports from. What `mod.rs` hands on comes from
+/// the file that it is in.
+fn imports_within(folder: &Path, path: &str) -> Vec<(String, Vec<String>)> {
+    let front = fs::read_to_string(folder.join("mod.rs")).unwrap();
+    let mut homes = Vec::new();
+    for (at, word) in front.match_indices("use self::") {
+        for import in names(&front[at + word.len()..]) {
+            let (file, types) = import.split_once("::").unwrap();
+            let types = types.split(|c: char| !c.is_alphanumeric() && c != '_');
+            homes.extend(types.map(|name| (name.to_owned(), file.to_owned())));
+        }
+    }
+    let entries = fs::read_dir(folder).unwrap();
+    let entries = entries.map(|entry| entry.unwrap().path());
+    let entries =
+        entries.filter(|entry| !entry.ends_with("mod.rs") && !entry.ends_with("tests.rs"));
+    let imports = entries.map(|entry| {
+        let own = entry.file_stem().unwrap().to_str().unwrap().to_owned();
+        let mut used = Vec::new();
+        for file in files_under(&entry) {
+            let text = fs::read_to_string(&file).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let lines = code
+                .lines()
+                .filter(|line| !line.trim_start().starts_with("//"));
+            let code = lines.collect::<Vec<_>>().join("\n");
+            let mut roots = vec![path];
+            roots.extend(entry.is_file().then_some("super::"));
+            for root in roots {
+                for (at, _) in code.match_indices(root) {
+                    for import in names(&code[at + root.len()..]) {
+                        let name = import.split("::").next().unwrap_or_default().trim();
+                        let home = homes.iter().find(|(is, _)| is == name);
+                        used.push(home.map_or(name, |(_, file)| file).to_owned());
+                    }
+                }
+            }
+        }
+        used.retain(|name| *name != own);
+        (own, used)
+    });
+    imports.collect()
+}
+
+/// The paths after a `use a::`: one, or those in braces.
+fn names(text: &str) -> Vec<String> {
+    if let Some(list) = text.strip_prefix('{') {
+        return split(list);
+    }
+    let end = text.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':' | '{'));
+    let path = &text[..end.unwrap_or(text.len())];
+    match path.split_once("::{") {
+        Some((file, _)) => {
+            let list = &text[file.len() + 3..];
+            let list = split(list);
+            list.iter().map(|name| format!("{file}::{name}")).collect()
+        }
+        None => vec![path.to_owned()],
+    }
+}

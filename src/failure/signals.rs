@@ -6,10 +6,15 @@
 use super::{Class, Failure};
 
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is said or not, on its own"
+)]
 pub(super) struct Signals {
     is_paced: bool,
     is_confined: bool,
     is_limit_told: bool,
+    is_for_host: bool,
 }
 
 impl Failure {
@@ -49,5 +54,21 @@ impl Failure {
 
     pub(crate) fn set_limit_told(&mut self) {
         self.inner.signals.is_limit_told = true;
+    }
+
+    /// Whether only the host can do something about it, and so no model gets it.
+    pub(crate) fn is_for_host(&self) -> bool {
+        self.inner.signals.is_for_host
+    }
+
+    pub(crate) fn for_host(mut self) -> Self {
+        self.inner.signals.is_for_host = true;
+        self
+    }
+
+    /// What a server asked of the host of a stack that a tool called through, it asked of no other host.
+    pub(crate) fn not_for_host(mut self) -> Self {
+        self.inner.signals.is_for_host = false;
+        self
     }
 }

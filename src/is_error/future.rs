@@ -90,6 +90,7 @@ fn flag<R: ToolResult>(mut failure: Failure, target: &Target) -> Result<R, Failu
     }
     let is_for_the_host = target.method() != Method::CallTool
         || failure.rpc_error().is_some()
+        || failure.is_for_host()
         || matches!(
             failure.class(),
             Class::Protocol | Class::Cancelled | Class::Fatal

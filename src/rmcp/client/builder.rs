@@ -20,6 +20,22 @@ pub struct ClientBuilder<C> {
     limits: Limits,
 }
 
+impl Client {
+    /// With other settings than the defaults.
+    pub fn builder<C: Connector>(connector: C) -> ClientBuilder<C> {
+        ClientBuilder::new(connector)
+    }
+
+    /// With the defaults of all layers, and connected.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClientBuilder::connect`].
+    pub async fn connect<C: Connector>(connector: C) -> Result<Self, Failure> {
+        Self::builder(connector).connect().await
+    }
+}
+
 impl<C: Connector> ClientBuilder<C> {
     pub(super) fn new(connector: C) -> Self {
         Self {

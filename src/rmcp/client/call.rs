@@ -1,4 +1,7 @@
-use super::{Catalog, progress::Level};
+use super::{
+    Catalog,
+    progress::{Incoming, Level, Listening},
+};
 use crate::{
     call::{Arguments, HintSource, Hints, Method, Progress, ToolCall},
     rmcp::Request,
@@ -32,28 +35,20 @@ impl ClientCall {
         }
     }
 
-    pub(super) fn known(request: Request, hints: Hints, catalog: Catalog, version: u64) -> Self {
-        Self {
-            request,
-            hints,
-            source: Some((catalog, version)),
-            progress: Progress::new(),
-            level: Level::default(),
-        }
-    }
-
     /// The request itself.
     #[must_use]
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    pub(super) fn level(&self) -> &Level {
-        &self.level
+    /// Listens to the reports of the attempt that begins now, under a token of its own.
+    pub(super) fn listen(&mut self, incoming: &Incoming) -> Listening {
+        let (ticker, level) = (self.progress.ticker(), self.level.clone());
+        incoming.listen(ticker, level, |token| self.exchange_token(token))
     }
 
     /// Puts a progress token in, and gives the caller's.
-    pub(super) fn exchange_token(&mut self, token: ProgressToken) -> Option<ProgressToken> {
+    fn exchange_token(&mut self, token: ProgressToken) -> Option<ProgressToken> {
         fn exchange(
             params: &mut impl RequestParamsMeta,
             token: ProgressToken,
@@ -71,6 +66,24 @@ impl ClientCall {
 
     pub(super) fn into_request(self) -> Request {
         self.request
+    }
+}
+
+impl Catalog {
+    /// A call of a tool, a resource or a prompt, with the hints of its tool.
+    ///
+    /// If the hints change while the call runs, it is repeated only if both the old and the new
+    /// ones allow that.
+    #[must_use]
+    pub fn call(&self, request: impl Into<Request>) -> ClientCall {
+        let request = request.into();
+        // First the version: a change after it shows.
+        let version = self.version();
+        let hints = self.hints_of(&request);
+        ClientCall {
+            source: Some((self.clone(), version)),
+            ..ClientCall::new(request, hints)
+        }
     }
 }
 

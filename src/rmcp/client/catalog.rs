@@ -1,4 +1,3 @@
-use super::ClientCall;
 use crate::{
     call::{Hints, ToolCall},
     failure::Failure,
@@ -129,19 +128,6 @@ impl Catalog {
     #[must_use]
     pub fn incomplete(&self) -> Option<&'static str> {
         self.read(|known| known.incomplete)
-    }
-
-    /// A call of a tool, a resource or a prompt, with the hints of its tool.
-    ///
-    /// If the hints change while the call runs, it is repeated only if both the old and the new
-    /// ones allow that.
-    #[must_use]
-    pub fn call(&self, request: impl Into<Request>) -> ClientCall {
-        let request = request.into();
-        // First the version: a change after it shows.
-        let version = self.version();
-        let hints = self.hints_of(&request);
-        ClientCall::known(request, hints, self.clone(), version)
     }
 
     pub(super) fn hints_of(&self, request: &Request) -> Hints {

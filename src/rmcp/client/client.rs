@@ -1,4 +1,4 @@
-use super::{Catalog, ClientBuilder, Connection, Connector, settings::Shared};
+use super::{Catalog, Connection, settings::Shared};
 use crate::{
     failure::Failure,
     preset::{self, Connected},
@@ -67,20 +67,6 @@ impl Default for Limits {
 }
 
 impl Client {
-    /// With other settings than the defaults.
-    pub fn builder<C: Connector>(connector: C) -> ClientBuilder<C> {
-        ClientBuilder::new(connector)
-    }
-
-    /// With the defaults of all layers, and connected.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`ClientBuilder::connect`].
-    pub async fn connect<C: Connector>(connector: C) -> Result<Self, Failure> {
-        Self::builder(connector).connect().await
-    }
-
     pub(super) fn new(parts: Parts) -> Self {
         Self { parts }
     }

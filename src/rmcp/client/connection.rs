@@ -1,9 +1,9 @@
 use super::{
     Catalog, ClientCall,
     census::{Census, Member},
-    child::Child,
     errors,
     lister::{Lister, Pauses},
+    process::Process,
     progress::Incoming,
     wire::Unread,
 };
@@ -51,7 +51,7 @@ pub struct Connection {
 pub(super) struct Inner {
     peer: Peer<RoleClient>,
     call_timeout: Option<Duration>,
-    child: Option<Child>,
+    process: Option<Process>,
     // Set once the server has given a session; a transport without sessions has no flag.
     has_session: Option<Arc<AtomicBool>>,
     unread: Unread,
@@ -75,7 +75,7 @@ impl Inner {
         Self {
             peer: running.peer().clone(),
             call_timeout,
-            child: None,
+            process: None,
             has_session: None,
             unread: Unread::default(),
             incoming: Incoming::default(),
@@ -91,8 +91,8 @@ impl Inner {
         self
     }
 
-    pub(super) fn of_child(mut self, child: Child) -> Self {
-        self.child = Some(child);
+    pub(super) fn of_process(mut self, process: Process) -> Self {
+        self.process = Some(process);
         self
     }
 
@@ -171,8 +171,8 @@ impl Inner {
         };
         let failure = errors::of_call(error, self.session());
         let is_lost = failure.class() == Class::Connection && failure.rpc_error().is_none();
-        let failure = match &self.child {
-            Some(child) if is_lost => child.explain(failure).await,
+        let failure = match &self.process {
+            Some(process) if is_lost => process.explain(failure).await,
             _ => failure,
         };
         Err(match self.unread.since(unread) {
@@ -187,20 +187,14 @@ impl Inner {
     /// What a call gets that comes too late.
     fn gone(&self) -> Failure {
         let failure = Failure::connection("the connection to the tool server is closed").not_sent();
-        match &self.child {
-            Some(child) => child.explain_now(failure),
+        match &self.process {
+            Some(process) => process.explain_now(failure),
             None => failure,
         }
     }
 }
 
 impl Connection {
-    pub(super) fn new(inner: Inner) -> Self {
-        Self {
-            inner: Arc::new(inner),
-        }
-    }
-
     /// The other side, as rmcp has it.
     ///
     /// A request on it goes past all layers: nothing limits it, logs it, repeats it, or replaces the
@@ -247,7 +241,15 @@ impl Connection {
     /// The id of the server's process, if it is a child of this one and has not ended.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
-        self.inner.child.as_ref()?.id()
+        self.inner.process.as_ref()?.id()
+    }
+}
+
+impl From<Inner> for Connection {
+    fn from(inner: Inner) -> Self {
+        Self {
+            inner: Arc::new(inner),
+        }
     }
 }
 
@@ -267,7 +269,7 @@ impl Service<ClientCall> for Connection {
         let inner = Arc::clone(&self.inner);
         let mut call = call;
         // Here, since the ticker is that of the attempt that begins now.
-        let listening = inner.incoming.listen(&mut call);
+        let listening = call.listen(&inner.incoming);
         Box::pin(async move {
             let answer = inner.send(call.into_request()).await;
             drop(listening);

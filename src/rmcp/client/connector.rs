@@ -3,12 +3,13 @@ use crate::failure::Failure;
 use std::time::Duration;
 use tower::Service;
 
-/// What makes connections to one server: [`ChildProcess`](super::ChildProcess), or
-/// [`Http`](super::Http) with the feature `rmcp-client-http`.
+/// What makes connections to one server: [`ChildProcess`](super::ChildProcess),
+/// [`Http`](super::Http) with the feature `rmcp-client-http`, or any transport by
+/// [`transport_fn`](super::transport_fn).
 ///
 /// Clones share no connection and nothing that a server said: give one to each client.
 ///
-/// Sealed. A connector of your own goes under [`reconnect`](crate::reconnect) by itself.
+/// Sealed. A connector of your own for other services goes under [`reconnect`](crate::reconnect).
 pub trait Connector:
     Sealed + Service<(), Response = Connection, Error = Failure, Future: Send> + Clone + Send + 'static
 {
@@ -29,3 +30,48 @@ pub trait Sealed {
     fn share(self, shared: Shared) -> Self;
     fn start_timeout(&self) -> Duration;
 }
+
+/// The methods of every connector.
+macro_rules! settings_of {
+    ($connector:ident $(, $made_by:ident)*) => {
+        impl<$($made_by,)* H> $connector<$($made_by,)* H> {
+            /// The longest that a start takes: the process or the connection, the handshake, and the
+            /// list of tools. A package runner may download the server first: give it more time.
+            #[must_use]
+            pub fn start_timeout(mut self, limit: ::std::time::Duration) -> Self {
+                self.settings.start_timeout = limit;
+                self
+            }
+
+            /// The longest that one call takes on a connection. None by default: the attempt timeout
+            /// of the layers around it is the limit. A lower one here strikes first.
+            #[must_use]
+            pub fn call_timeout(mut self, limit: ::std::time::Duration) -> Self {
+                self.settings.call_timeout = Some(limit);
+                self
+            }
+
+            /// Protocol negotiation. `Auto` waits up to 10 s for an old server that does not answer
+            /// `server/discover`: give it a longer [start](Self::start_timeout).
+            #[must_use]
+            pub fn lifecycle(mut self, mode: ::rmcp::service::ClientLifecycleMode) -> Self {
+                self.settings.lifecycle = mode;
+                self
+            }
+        }
+
+        impl<$($made_by,)* H: ::rmcp::ClientHandler + Clone> $crate::rmcp::client::connector::Sealed
+            for $connector<$($made_by,)* H>
+        {
+            fn share(mut self, shared: $crate::rmcp::client::settings::Shared) -> Self {
+                self.settings.shared = Some(shared);
+                self
+            }
+
+            fn start_timeout(&self) -> ::std::time::Duration {
+                self.settings.start_timeout
+            }
+        }
+    };
+}
+pub(super) use settings_of;

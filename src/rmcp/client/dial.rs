@@ -1,7 +1,6 @@
-//! What every dial does once there is a transport.
+//! What every dial does, whatever makes its transport.
 
 use super::{
-    Connection,
     announced::Announced,
     connection::Inner,
     errors,
@@ -14,21 +13,21 @@ use ::rmcp::{
     ClientHandler, RoleClient,
     model::ProtocolVersion,
     service::{ClientCacheConfig, ClientServiceExt, RunningService},
-    transport::IntoTransport,
+    transport::Transport,
 };
 use std::error::Error;
 use tokio::time::{self, Instant};
 
-/// Shakes hands, and reads the list of tools.
-pub(super) async fn dial<H, T, E, A>(
+/// Shakes hands over a transport that is made first, and reads the list of tools.
+pub(super) async fn dial<H, T>(
     settings: Settings<H>,
     shared: &Shared,
-    transport: T,
+    transport: impl Future<Output = Result<T, Failure>>,
 ) -> Result<Inner, Failure>
 where
     H: ClientHandler,
-    T: IntoTransport<RoleClient, E, A>,
-    E: Error + Send + Sync + 'static,
+    T: Transport<RoleClient> + 'static,
+    T::Error: Error + Send + Sync + 'static,
 {
     let Settings {
         handler,
@@ -39,12 +38,9 @@ where
     } = settings;
     let begun = Instant::now();
     let incoming = Incoming::default();
-    let transport = Announced::new(
-        transport.into_transport(),
-        shared.catalog.clone(),
-        incoming.clone(),
-    );
     let handshake = async {
+        let transport = transport.await?;
+        let transport = Announced::new(transport, shared.catalog.clone(), incoming.clone());
         let running = handler
             .serve_with_lifecycle(transport, lifecycle)
             .await
@@ -90,11 +86,5 @@ fn check_version<H: ClientHandler>(running: &RunningService<RoleClient, H>) -> R
             Err(Failure::disabled(message))
         }
         _ => Ok(()),
-    }
-}
-
-impl From<Inner> for Connection {
-    fn from(inner: Inner) -> Self {
-        Self::new(inner)
     }
 }

@@ -134,13 +134,13 @@ fn of_rpc(data: &ErrorData, session: Session) -> Failure {
 /// Whatever a transport says: what was sent may have arrived.
 #[cfg(feature = "rmcp-client-http")]
 fn of_transport(error: &(dyn Error + 'static)) -> Failure {
-    super::http::classify(error).unwrap_or_else(lost)
+    super::endpoint::classify(error).unwrap_or_else(lost)
 }
 
 /// Without what hides the cause.
 fn cause(error: Box<dyn Error + Send + Sync>) -> Box<dyn Error + Send + Sync> {
     #[cfg(feature = "rmcp-client-http")]
-    let error = super::http::cause(error);
+    let error = super::endpoint::cause(error);
     error
 }
 

@@ -5,6 +5,7 @@
 //! | [`Client`] | a server with all layers around it: for most |
 //! | [`ChildProcess`] | connects over the stdio of a child process |
 //! | `Http` | connects over streamable HTTP (feature `rmcp-client-http`) |
+//! | [`transport_fn`] | connects over any transport: a socket, a pipe in memory, a double |
 //! | [`Connection`] | what a connector makes: a service of [`ClientCall`]s |
 //! | [`Catalog`] | what is known of the server's tools |
 //! | [`classify_call`] | names the errors of a client of rmcp's own, which you have already |
@@ -189,18 +190,20 @@ mod client;
 mod connection;
 mod connector;
 mod dial;
+#[cfg(feature = "rmcp-client-http")]
+mod endpoint;
 mod errors;
 #[cfg(feature = "rmcp-client-http")]
 mod http;
 mod lister;
 mod pages;
+mod process;
 mod progress;
 mod requests;
 mod settings;
+mod transport_fn;
 mod wire;
 
-#[cfg(feature = "rmcp-client-http")]
-pub use self::http::{Http, HttpError, HttpRefusal};
 pub use self::{
     builder::ClientBuilder,
     call::ClientCall,
@@ -210,4 +213,10 @@ pub use self::{
     connection::Connection,
     connector::Connector,
     errors::{classify_call, classify_start},
+    transport_fn::{TransportFn, line_transport, transport_fn},
+};
+#[cfg(feature = "rmcp-client-http")]
+pub use self::{
+    endpoint::{Challenge, HttpError, HttpRefusal},
+    http::Http,
 };

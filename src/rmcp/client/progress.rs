@@ -1,5 +1,4 @@
-use super::ClientCall;
-use crate::call::{Progress, Ticker, ToolCall};
+use crate::call::Ticker;
 use ::rmcp::{
     RoleClient,
     model::{
@@ -52,20 +51,20 @@ pub(super) struct Listening {
 }
 
 impl Incoming {
-    /// Listens to the reports of an attempt.
-    pub(super) fn listen(&self, call: &mut ClientCall) -> Listening {
+    /// Listens to the reports of an attempt. `exchange` puts its token in, and gives the caller's.
+    pub(super) fn listen(
+        &self,
+        ticker: Ticker,
+        level: Level,
+        exchange: impl FnOnce(ProgressToken) -> Option<ProgressToken>,
+    ) -> Listening {
         let number = FIRST.saturating_add(self.0.begun.fetch_add(1, Relaxed));
-        let ticker = call.progress().map(Progress::ticker);
-        let level = call.level().clone();
-        let token = call.exchange_token(ProgressToken(NumberOrString::Number(number)));
-        if let Some(ticker) = ticker {
-            let listener = Listener {
-                ticker,
-                token,
-                level,
-            };
-            self.attempts().insert(number, listener);
-        }
+        let listener = Listener {
+            ticker,
+            token: exchange(ProgressToken(NumberOrString::Number(number))),
+            level,
+        };
+        self.attempts().insert(number, listener);
         Listening {
             incoming: self.clone(),
             number,

@@ -2,8 +2,9 @@
 
 use super::{
     HttpError,
-    events::{Events, Opened, event},
+    events::{Events, event},
     get::Get,
+    opened::Opened,
     parser::Parsed,
 };
 use crate::{

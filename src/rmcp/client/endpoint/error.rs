@@ -1,12 +1,16 @@
+use super::Challenge;
 use crate::{
     classify::{Session, name_rpc, retry_after},
-    failure::{Chain, Class, Code, Delivery, Failure, RpcError, Witness},
+    failure::{Chain, Class, Code, Delivery, Failure, RpcError, Witness, first},
 };
 use ::http::StatusCode;
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde_json::Value;
 use std::time::Duration;
 use thiserror::Error;
+
+/// How much of a challenge is in a message, in bytes.
+const TEXT: usize = 512;
 
 /// What went wrong with one HTTP request.
 #[derive(Debug, Error)]
@@ -108,6 +112,17 @@ fn needs_tls(error: &reqwest::Error) -> bool {
             .any(|cause| cause.to_string() == KNOWS_NO_OTHER)
 }
 
+/// No model can answer a challenge: it is the host's, with what it says.
+pub(super) fn asking(failure: Failure, challenge: &Challenge) -> Failure {
+    let failure = failure.for_host();
+    let Some(told) = challenge.told() else {
+        return failure;
+    };
+    let told = first(&told, TEXT);
+    let message = format!("{failure}; it asks for other credentials: {told}");
+    failure.with_message(message)
+}
+
 impl HttpRefusal {
     pub(super) fn new(status: StatusCode, retry_after: Option<String>) -> Self {
         Self {
@@ -151,6 +166,11 @@ impl HttpRefusal {
         }
         if !self.status.is_success() {
             failure = failure.with_status(self.status.as_u16());
+        }
+        let challenge = Challenge::new(self.status, self.www_authenticate.as_deref());
+        let challenge = challenge.filter(|_| self.www_authenticate.is_some());
+        if let Some(challenge) = challenge {
+            failure = asking(failure, &challenge);
         }
         failure.with_retry_after(self.hint(said.as_ref()))
     }

@@ -1,28 +1,13 @@
 //! Servers over streamable HTTP.
 
-mod answer;
-mod backend;
-mod body;
-mod error;
-mod events;
-mod get;
-mod known;
-mod parser;
-mod refused;
-mod reported;
-mod standing;
-
-pub use self::error::{HttpError, HttpRefusal};
-
-pub(super) use self::reported::{cause, classify};
-
-use self::{backend::Backend, known::Known};
 use super::{
     Connection,
+    connector::settings_of,
     dial::dial,
-    settings::{Settings, settings_of},
+    endpoint::{Backend, Challenge, Credentials, Known, Source},
+    settings::Settings,
 };
-use crate::failure::Failure;
+use crate::failure::{BoxError, Failure};
 use ::http::{HeaderName, HeaderValue};
 use ::rmcp::{
     ClientHandler,
@@ -40,6 +25,8 @@ use std::{
     task::{Context, Poll},
 };
 use tower::Service;
+
+type Build = Arc<dyn Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync>;
 
 /// How many calls may be under way at once: a limit of yours belongs around the connection.
 const CALLS: usize = 4096;
@@ -93,8 +80,11 @@ const CALLS: usize = 4096;
 pub struct Http<H = ()> {
     url: Arc<str>,
     client: Option<reqwest::Client>,
+    build: Option<Build>,
     bearer: Option<String>,
+    credentials: Option<Source>,
     headers: HashMap<HeaderName, HeaderValue>,
+    has_wrong_header: bool,
     settings: Settings<H>,
 }
 
@@ -105,8 +95,11 @@ impl Http {
         Self {
             url: url.into(),
             client: None,
+            build: None,
             bearer: None,
+            credentials: None,
             headers: HashMap::new(),
+            has_wrong_header: false,
             settings: Settings::default(),
         }
     }
@@ -120,16 +113,68 @@ impl<H> Http<H> {
         self
     }
 
-    /// A header of every request.
+    /// Asks for the token of the `Authorization` header, without `Bearer `: at every dial, and again with
+    /// the [`Challenge`] when the server answers 401, or 403 because of the scope. It wins over
+    /// [`bearer`](Self::bearer).
+    ///
+    /// The request that was refused is then sent once more; the server did not run it. Requests that are
+    /// refused at the same time share one question. The source may take as long as the
+    /// [`start_timeout`](Self::start_timeout).
+    ///
+    /// A source that fails, panics or takes too long fails the dial. Later it leaves the server's refusal as
+    /// the failure of the request, with a warning; [`Challenge::of_failure`] reads what was asked for.
+    ///
+    /// ```no_run
+    /// use mcp_resilience::rmcp::client::{Challenge, Http};
+    ///
+    /// # async fn token_for(scope: Option<String>) -> std::io::Result<String> { Ok(String::new()) }
+    /// let server = Http::new("https://tools.example/mcp").credentials(|challenge: Option<Challenge>| {
+    ///     let scope = challenge.and_then(|challenge| challenge.param("scope"));
+    ///     token_for(scope)
+    /// });
+    /// # let _ = server;
+    /// ```
     #[must_use]
-    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
+    pub fn credentials<F, Fut, E>(mut self, source: F) -> Self
+    where
+        F: Fn(Option<Challenge>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<String, E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        self.credentials = Some(Source::new(source));
         self
     }
 
-    /// The HTTP client of every connection: with a proxy, certificates, or time limits of its own.
+    /// A header of every request. One that cannot be a header fails the dial as `Disabled`.
+    #[must_use]
+    pub fn header(
+        mut self,
+        name: impl TryInto<HeaderName>,
+        value: impl TryInto<HeaderValue>,
+    ) -> Self {
+        match (name.try_into(), value.try_into()) {
+            (Ok(name), Ok(value)) => {
+                self.headers.insert(name, value);
+            }
+            _ => self.has_wrong_header = true,
+        }
+        self
+    }
+
+    /// Changes how the HTTP client of each connection is built: a proxy, certificates, limits of time. The
+    /// redirect policy stays that of this crate, which follows 307 and 308 to the same server.
+    #[must_use]
+    pub fn client_builder(
+        mut self,
+        build: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static,
+    ) -> Self {
+        self.build = Some(Arc::new(build));
+        self
+    }
+
+    /// The HTTP client of every connection, instead of one that is built for each.
     ///
-    /// Give it a [redirect policy](reqwest::redirect::Policy) too: reqwest's own follows a redirect to
+    /// Prefer [`client_builder`](Self::client_builder). Give this one a [redirect policy](reqwest::redirect::Policy) too: reqwest's own follows a redirect to
     /// any server, and sends it headers, session and arguments. The default here follows 307 and 308 to
     /// the same server.
     #[must_use]
@@ -144,24 +189,46 @@ impl<H> Http<H> {
         Http {
             url: self.url,
             client: self.client,
+            build: self.build,
             bearer: self.bearer,
+            credentials: self.credentials,
             headers: self.headers,
+            has_wrong_header: self.has_wrong_header,
             settings: self.settings.with_handler(handler),
         }
     }
 
-    fn transport(&self, known: Known) -> Result<StreamableHttpClientTransport<Backend>, Failure> {
+    fn build_client(&self) -> reqwest::Result<reqwest::Client> {
+        if let Some(client) = &self.client {
+            return Ok(client.clone());
+        }
+        let builder = reqwest::Client::builder().connect_timeout(self.settings.start_timeout);
+        let builder = match &self.build {
+            Some(build) => build(builder),
+            None => builder,
+        };
+        builder.redirect(Policy::custom(redirect)).build()
+    }
+
+    async fn transport(
+        &self,
+        known: Known,
+    ) -> Result<StreamableHttpClientTransport<Backend>, Failure> {
         let url = reqwest::Url::parse(&self.url).map_err(|error| no_url().because(error))?;
         if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
             return Err(no_url());
         }
-        let client = match &self.client {
-            Some(client) => client.clone(),
-            None => reqwest::Client::builder()
-                .connect_timeout(self.settings.start_timeout)
-                .redirect(Policy::custom(redirect))
-                .build()
-                .map_err(|error| Failure::disabled("cannot make an http client").because(error))?,
+        if self.has_wrong_header {
+            return Err(Failure::disabled("a header of yours cannot be one"));
+        }
+        let client = self.build_client();
+        let client = client
+            .map_err(|error| Failure::disabled("cannot make an http client").because(error))?;
+        let credentials = match &self.credentials {
+            Some(source) => {
+                Some(Credentials::new(source.clone(), self.settings.start_timeout).await?)
+            }
+            None => None,
         };
         let mut config = StreamableHttpClientTransportConfig::with_uri(Arc::clone(&self.url))
             .max_concurrent_requests(CALLS)
@@ -171,7 +238,7 @@ impl<H> Http<H> {
         config.retry_config = Arc::new(NeverRetry::default());
         config.auth_header.clone_from(&self.bearer);
         Ok(StreamableHttpClientTransport::with_client(
-            Backend::new(client, known),
+            Backend::new(client, credentials, known),
             config,
         ))
     }
@@ -212,7 +279,6 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
         Box::pin(async move {
             let known = Known::default();
             let transport = connector.transport(known.clone());
-            let transport = transport.map_err(Failure::not_sent)?;
             let settings = connector.settings.clone();
             let shared = settings.shared();
             let inner = dial(settings, &shared, transport).await;

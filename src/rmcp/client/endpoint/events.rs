@@ -1,32 +1,17 @@
 //! The stream of events that answers one request.
 
-use super::{HttpError, body::Body, get::Get, parser::Parsed};
+use super::{HttpError, get::Get, opened::Opened, parser::Parsed};
 use crate::rmcp::client::wire::{Among, Asked, Found, Long, Unread, Unreadable, read};
 use ::rmcp::{model::ServerJsonRpcMessage, transport::streamable_http_client::StreamableHttpError};
 use futures_util::{
     StreamExt,
     stream::{self, BoxStream},
 };
-use reqwest::Response;
 use sse_stream::{Error as SseError, Sse};
-use std::{
-    collections::VecDeque,
-    mem,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{collections::VecDeque, mem, time::Duration};
 use tokio::time;
 
 pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
-
-/// A stream, and whether anything came since somebody looked: an event may be long on its way.
-pub(super) struct Opened {
-    pub(super) events: BoxStream<'static, Result<Parsed, SseError>>,
-    is_alive: Arc<AtomicBool>,
-}
 
 /// How often in a row a stream is resumed that brings nothing new.
 const RESUMES: u32 = 3;
@@ -41,21 +26,6 @@ const BREAK: Duration = Duration::from_millis(200);
 /// How long a stream that was resumed may say nothing before it is resumed once more. Some servers
 /// give what they have at that time, and no more.
 const SILENCE: Duration = Duration::from_secs(3);
-
-/// The events of a body.
-pub(super) fn of(response: Response) -> Opened {
-    let is_alive = Arc::<AtomicBool>::default();
-    let chunks = Box::pin(response.bytes_stream());
-    let body = Body::new(chunks, Arc::clone(&is_alive));
-    let events = stream::unfold(body, |mut body| async {
-        let event = body.next().await?;
-        Some((event, body))
-    });
-    Opened {
-        events: events.boxed(),
-        is_alive,
-    }
-}
 
 /// Messages as events, as they came in one body.
 pub(super) fn of_messages(messages: Vec<ServerJsonRpcMessage>) -> Events {
@@ -138,7 +108,7 @@ impl Answer {
             }
             match time::timeout(SILENCE, next).await {
                 Ok(next) => return next,
-                Err(_) if self.opened.is_alive.swap(false, Relaxed) => {}
+                Err(_) if self.opened.was_alive() => {}
                 Err(_) => {
                     if !self.resume(BREAK).await {
                         return None;

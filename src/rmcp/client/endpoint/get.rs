@@ -1,14 +1,16 @@
 //! Streams of events, and what all requests of a session have in common.
 
 use super::{
-    HttpError,
+    Challenge, HttpError,
+    credentials::Credentials,
     error::HttpRefusal,
-    events::{self, Opened},
+    headers::{BOTH, EVENTS, SESSION_ID, has_type},
+    opened::{self, Opened},
     refused::refusal,
 };
 use ::http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
+    header::{ACCEPT, AUTHORIZATION},
 };
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
 use reqwest::{RequestBuilder, Response};
@@ -21,10 +23,7 @@ const HEADERS: Duration = Duration::from_secs(120);
 pub(super) type Result<T> = std::result::Result<T, StreamableHttpError<HttpError>>;
 pub(super) type Headers = HashMap<HeaderName, HeaderValue>;
 
-pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-const EVENTS: &str = "text/event-stream";
-pub(super) const BOTH: &str = "text/event-stream, application/json";
 
 /// Everything that the requests of one session have in common.
 #[derive(Clone, Debug)]
@@ -34,15 +33,43 @@ pub(super) struct Get {
     pub(super) session: Option<Arc<str>>,
     pub(super) bearer: Option<String>,
     pub(super) headers: Headers,
+    pub(super) credentials: Option<Credentials>,
 }
 
 impl Get {
-    /// The transport's own headers win over the user's.
-    pub(super) fn with_headers(
+    /// Sends a request, and once more with another token if the server asks for one. The transport's own
+    /// headers win over the user's.
+    pub(super) async fn send(
         &self,
         request: RequestBuilder,
         own: &[(HeaderName, &str)],
-    ) -> RequestBuilder {
+    ) -> std::result::Result<Response, HttpError> {
+        let request = request.headers(self.headers(own));
+        let Some(credentials) = &self.credentials else {
+            let request = match &self.bearer {
+                Some(token) => request.bearer_auth(token),
+                None => request,
+            };
+            return Ok(request.send().await?);
+        };
+        let again = request.try_clone();
+        let token = credentials.current();
+        let response = request.bearer_auth(&token).send().await?;
+        // It refused the request as a whole, so nothing ran.
+        let (Some(challenge), Some(again)) = (Challenge::of(&response), again) else {
+            return Ok(response);
+        };
+        match credentials.after(&token, challenge).await {
+            Ok(token) => Ok(again.bearer_auth(token).send().await?),
+            Err(failure) => {
+                let failure = failure.again();
+                tracing::warn!(error = %failure.chain(), "no other credentials for the tool server");
+                Ok(response)
+            }
+        }
+    }
+
+    fn headers(&self, own: &[(HeaderName, &str)]) -> HeaderMap {
         let mut headers: HeaderMap = self.headers.clone().into_iter().collect();
         let session = self.session.as_deref().map(|session| (SESSION_ID, session));
         for (name, value) in own.iter().cloned().chain(session) {
@@ -51,23 +78,19 @@ impl Get {
                 headers.insert(name, value);
             }
         }
-        if self.bearer.is_some() {
+        if self.bearer.is_some() || self.credentials.is_some() {
             headers.remove(AUTHORIZATION);
         }
-        let request = request.headers(headers);
-        match &self.bearer {
-            Some(token) => request.bearer_auth(token),
-            None => request,
-        }
+        headers
     }
 
     /// The stream of the session, or the rest of one.
     pub(super) async fn events(&self, after: Option<String>) -> Result<Opened> {
         let mut own = vec![(ACCEPT, BOTH)];
         own.extend(after.as_deref().map(|id| (LAST_EVENT_ID, id)));
-        let request = self.with_headers(self.client.get(&*self.uri), &own);
-        let response = match time::timeout(HEADERS, request.send()).await {
-            Ok(response) => response.map_err(HttpError::from)?,
+        let sent = self.send(self.client.get(&*self.uri), &own);
+        let response = match time::timeout(HEADERS, sent).await {
+            Ok(response) => response?,
             Err(_) => return Err(HttpError::Status(Box::new(timed_out())).into()),
         };
         let status = response.status();
@@ -83,24 +106,11 @@ impl Get {
         if !has_type(&response, EVENTS) {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
-        Ok(events::of(response))
+        Ok(opened::of(response))
     }
 }
 
 /// What a server that never begins to answer is taken to say.
 fn timed_out() -> HttpRefusal {
     HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, None)
-}
-
-pub(super) fn header(response: &Response, name: &HeaderName) -> Option<String> {
-    let value = response.headers().get(name)?.to_str().ok()?;
-    Some(value.to_owned())
-}
-
-pub(super) fn has_type(response: &Response, expected: &str) -> bool {
-    let Some(value) = header(response, &CONTENT_TYPE) else {
-        return false;
-    };
-    let media_type = value.split(';').next().unwrap_or_default().trim();
-    media_type.eq_ignore_ascii_case(expected)
 }

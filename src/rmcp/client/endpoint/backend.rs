@@ -1,14 +1,14 @@
 //! How rmcp's transport makes HTTP requests.
-//!
-//! Its own client loses the status, the `Retry-After` or the error of many an answer, and drops
-//! errors without an id, so that the call hangs.
 
 use super::{
     HttpError, answer,
+    credentials::Credentials,
     error::HttpRefusal,
     events::{self, Events},
-    get::{BOTH, Get, Headers, Result, SESSION_ID, has_type, header},
+    get::{Get, Headers, Result},
+    headers::{BOTH, EVENTS, SESSION_ID, has_type, header},
     known::Known,
+    opened,
     refused::{refusal, retry_after_of},
     standing,
 };
@@ -33,17 +33,25 @@ use ::rmcp::{
 use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 const JSON: &str = "application/json";
-const EVENTS: &str = "text/event-stream";
 
 #[derive(Clone, Debug)]
-pub(super) struct Backend {
+pub(in crate::rmcp::client) struct Backend {
     client: reqwest::Client,
+    credentials: Option<Credentials>,
     known: Known,
 }
 
 impl Backend {
-    pub(super) fn new(client: reqwest::Client, known: Known) -> Self {
-        Self { client, known }
+    pub(in crate::rmcp::client) fn new(
+        client: reqwest::Client,
+        credentials: Option<Credentials>,
+        known: Known,
+    ) -> Self {
+        Self {
+            client,
+            credentials,
+            known,
+        }
     }
 
     fn get(
@@ -59,6 +67,7 @@ impl Backend {
             session,
             bearer,
             headers,
+            credentials: self.credentials.clone(),
         }
     }
 
@@ -69,12 +78,8 @@ impl Backend {
     ) -> Result<StreamableHttpPostResponse> {
         let body = serde_json::to_vec(message)?;
         let own = [(ACCEPT, BOTH), (CONTENT_TYPE, JSON)];
-        let response = get
-            .with_headers(self.client.post(&*get.uri), &own)
-            .body(body)
-            .send()
-            .await
-            .map_err(HttpError::from)?;
+        let post = self.client.post(&*get.uri).body(body);
+        let response = get.send(post, &own).await?;
         let status = response.status();
         if !status.is_success() {
             let refusal = refusal(response, get.session.is_some()).await;
@@ -89,7 +94,7 @@ impl Backend {
         };
         let session = header(&response, &SESSION_ID);
         if has_type(&response, EVENTS) {
-            let opened = events::of(response);
+            let opened = opened::of(response);
             let unread = self.known.unread.clone();
             let events = events::of_answer(opened, get.clone(), asked, unread);
             return Ok(StreamableHttpPostResponse::Sse(events, session));
@@ -168,9 +173,8 @@ impl StreamableHttpClient for Backend {
         custom_headers: Headers,
     ) -> Result<()> {
         let get = self.get(uri, Some(session_id), auth_header, custom_headers);
-        let request = get.with_headers(self.client.delete(&*get.uri), &[]);
         // Whatever the server thinks of that: the session is of no more use.
-        request.send().await.map_err(HttpError::from)?;
+        get.send(self.client.delete(&*get.uri), &[]).await?;
         Ok(())
     }
 

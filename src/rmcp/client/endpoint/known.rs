@@ -4,12 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicBool};
 
 /// What is known of one connection.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(in crate::rmcp::client) struct Known {
     /// Whether a request belonged to a session.
-    pub(super) has_session: Arc<AtomicBool>,
+    pub(in crate::rmcp::client) has_session: Arc<AtomicBool>,
     /// Whether an answer may come by the standing stream.
-    pub(super) may_push: Arc<AtomicBool>,
-    pub(super) unread: Unread,
+    pub(in crate::rmcp::client) may_push: Arc<AtomicBool>,
+    pub(in crate::rmcp::client) unread: Unread,
     refused: Arc<Mutex<Option<HttpError>>>,
 }
 
@@ -26,12 +26,12 @@ impl Default for Known {
 
 impl Known {
     /// Keeps why the last message of the handshake failed: rmcp tells that to its own log alone.
-    pub(super) fn refused(&self, error: HttpError) {
+    pub(in crate::rmcp::client) fn refused(&self, error: HttpError) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
     /// The failure of a dial, or what is known better.
-    pub(super) fn explain(&self, failure: Failure) -> Failure {
+    pub(in crate::rmcp::client) fn explain(&self, failure: Failure) -> Failure {
         let refused = self
             .refused
             .lock()

@@ -1,25 +1,20 @@
 //! Servers that are a child process, over its stdin and stdout.
 
-mod ended;
-mod group;
-mod key_lines;
-mod last_words;
-mod stdout;
-mod supervisor;
-
-pub(super) use self::supervisor::Child;
-
 use super::{
     Connection,
+    connector::settings_of,
     dial::dial,
-    settings::{Settings, settings_of},
+    process::Process,
+    settings::Settings,
     wire::{Stdio as Wire, Unread},
 };
 use crate::failure::{Class, Failure};
 use ::rmcp::ClientHandler;
 use std::{
     ffi::{OsStr, OsString},
-    fmt, io,
+    fmt,
+    future::ready,
+    io,
     path::PathBuf,
     pin::Pin,
     process::Stdio,
@@ -187,18 +182,18 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
         Box::pin(async move {
             let settings = connector.settings.clone();
             let shared = settings.shared();
-            let started = Child::start(connector.command(), &shared.census);
-            let (child, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
+            let started = Process::start(connector.command(), shared.census.open());
+            let (process, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
             let unread = Unread::default();
             let transport = Wire::new(stdout, stdin, unread.clone());
-            match dial(settings, &shared, transport).await {
-                Ok(connection) => Ok(connection.of_child(child).telling(unread).into()),
+            match dial(settings, &shared, ready(Ok(transport))).await {
+                Ok(connection) => Ok(connection.of_process(process).telling(unread).into()),
                 Err(failure) if failure.class() == Class::Connection => {
-                    Err(child.explain(failure).await)
+                    Err(process.explain(failure).await)
                 }
                 // A child that says nothing may have said on stderr what it waits for.
                 Err(failure) if failure.class() == Class::Timeout => {
-                    Err(child.explain_now(failure))
+                    Err(process.explain_now(failure))
                 }
                 Err(failure) => Err(failure),
             }

@@ -4,7 +4,7 @@ use super::{
     HttpError,
     answer::{PROMPT, SHORT, read},
     error::HttpRefusal,
-    get::header,
+    headers::header,
     parser::{Parsed, Parser},
 };
 use crate::{

@@ -4,7 +4,7 @@ use super::{
     last_words::LastWords,
     stdout::Stdout,
 };
-use crate::{failure::Failure, rmcp::client::census::Census};
+use crate::failure::Failure;
 use std::{io, pin::pin, process::ExitStatus, time::Duration};
 use tokio::{
     process::{ChildStderr, ChildStdin, Command},
@@ -21,7 +21,7 @@ const NEWS: Duration = Duration::from_millis(200);
 
 /// The process of a connection. It is told to end when this is dropped.
 #[derive(Debug)]
-pub(in crate::rmcp::client) struct Child {
+pub(in crate::rmcp::client) struct Process {
     id: Option<u32>,
     status: watch::Receiver<Option<ExitStatus>>,
     // Once its last words were read, or were waited for long enough.
@@ -31,10 +31,11 @@ pub(in crate::rmcp::client) struct Child {
     _needed: oneshot::Sender<()>,
 }
 
-impl Child {
-    pub(super) fn start(
+impl Process {
+    /// Starts a process. `open` is dropped when all of its group has ended.
+    pub(in crate::rmcp::client) fn start(
         command: Command,
-        census: &Census,
+        open: impl Send + 'static,
     ) -> io::Result<(Self, Stdout, ChildStdin)> {
         let mut group = Group::start(command)?;
         let id = group.id();
@@ -45,19 +46,19 @@ impl Child {
         let (ended, status) = watch::channel(None);
         let (known, is_known) = watch::channel(false);
         let last_words = LastWords::default();
-        let (words, member) = (last_words.clone(), census.open());
+        let words = last_words.clone();
         tokio::spawn(async move {
             supervise(group, stderr, words, (unneeded, unread), (ended, known)).await;
-            drop(member);
+            drop(open);
         });
-        let child = Self {
+        let process = Self {
             id,
             status,
             is_known,
             last_words,
             _needed: needed,
         };
-        Ok((child, stdout, stdin))
+        Ok((process, stdout, stdin))
     }
 
     pub(in crate::rmcp::client) fn id(&self) -> Option<u32> {

@@ -11,7 +11,7 @@ use tokio::{
 
 /// The stdout of a process. Dropping it tells that nobody reads it any more.
 #[derive(Debug)]
-pub(super) struct Stdout {
+pub(in crate::rmcp::client) struct Stdout {
     stdout: ChildStdout,
     _is_read: oneshot::Sender<()>,
 }

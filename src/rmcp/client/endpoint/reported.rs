@@ -1,13 +1,15 @@
 use super::{
-    HttpError, HttpRefusal,
-    error::{lost_answer, of_request},
+    Challenge, HttpError, HttpRefusal,
+    error::{asking, lost_answer, of_request},
 };
 use crate::{
-    failure::{Delivery, Failure, Witness},
+    failure::{Chain, Delivery, Failure, Witness},
     rmcp::client::wire::Unreadable,
 };
 use ::http::StatusCode;
-use ::rmcp::transport::streamable_http_client::StreamableHttpError;
+use ::rmcp::transport::streamable_http_client::{
+    AuthRequiredError, InsufficientScopeError, StreamableHttpError,
+};
 use std::error::Error;
 
 /// Names what a transport over HTTP reports: ours, and rmcp's own over reqwest.
@@ -51,8 +53,14 @@ fn name<E: Error + Send + Sync + 'static>(
         // The body, which might say more, was not read.
         E::SessionExpired => Failure::session_lost(""),
         // HTTP 401 and 403.
-        E::AuthRequired(_) => refused(Failure::unauthorized("the tool server wants credentials")),
-        E::InsufficientScope(_) => refused(Failure::forbidden("the credentials do not suffice")),
+        E::AuthRequired(error) => {
+            let failure = refused(Failure::unauthorized("the tool server wants credentials"));
+            asked(failure, error)
+        }
+        E::InsufficientScope(error) => {
+            let failure = refused(Failure::forbidden("the credentials do not suffice"));
+            asked(failure, error)
+        }
         E::UnexpectedServerResponse(text) => match status_in(text) {
             Some(known) => status(known, None),
             None => lost_answer(),
@@ -70,6 +78,13 @@ fn name<E: Error + Send + Sync + 'static>(
     }
 }
 
+fn asked(failure: Failure, error: &(dyn Error + 'static)) -> Failure {
+    match Challenge::of_error(error) {
+        Some(challenge) => asking(failure, &challenge),
+        None => failure,
+    }
+}
+
 fn status(status: u16, retry_after: Option<String>) -> Failure {
     match StatusCode::from_u16(status) {
         Ok(status) => HttpRefusal::new(status, retry_after).failure(),
@@ -84,4 +99,27 @@ fn status_in(text: &str) -> Option<u16> {
 
 fn refused(failure: Failure) -> Failure {
     failure.reached(Delivery::Refused, Witness::Server)
+}
+
+impl Challenge {
+    /// The challenge that a failure has as a cause: of a call, or of a dial. `None` if there is none.
+    #[must_use]
+    pub fn of_failure(failure: &Failure) -> Option<Self> {
+        let source = failure.source()?;
+        Chain(source).errors().find_map(Self::of_error)
+    }
+
+    fn of_error(error: &(dyn Error + 'static)) -> Option<Self> {
+        if let Some(HttpError::Status(refusal)) = error.downcast_ref() {
+            return Self::new(refusal.status, refusal.www_authenticate.as_deref());
+        }
+        if let Some(error) = error.downcast_ref::<AuthRequiredError>() {
+            return Self::new(
+                StatusCode::UNAUTHORIZED,
+                Some(&error.www_authenticate_header),
+            );
+        }
+        let error = error.downcast_ref::<InsufficientScopeError>()?;
+        Self::new(StatusCode::FORBIDDEN, Some(&error.www_authenticate_header))
+    }
 }

@@ -1,0 +1,146 @@
+//! Tokens from a source of the user's, asked by one request for all.
+
+use super::Challenge;
+use crate::failure::{BoxError, Failure};
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time;
+
+/// A token, told from an equal one by its place.
+pub(super) type Token = Arc<str>;
+
+type Answer = BoxFuture<'static, Result<String, BoxError>>;
+
+type Asking = Shared<BoxFuture<'static, Result<Token, Arc<Failure>>>>;
+
+/// What gives tokens: without a challenge at a dial, and with one when a server refused the last.
+#[derive(Clone)]
+pub(in crate::rmcp::client) struct Source(Arc<dyn Fn(Option<Challenge>) -> Answer + Send + Sync>);
+
+impl Source {
+    pub(in crate::rmcp::client) fn new<F, Fut, E>(ask: F) -> Self
+    where
+        F: Fn(Option<Challenge>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<String, E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        Self(Arc::new(move |challenge| {
+            let asked = ask(challenge);
+            Box::pin(async move { asked.await.map_err(Into::into) })
+        }))
+    }
+
+    /// Asks for a token, for so long at most.
+    async fn ask(self, challenge: Option<Challenge>, limit: Duration) -> Result<Token, Failure> {
+        let refused = || Failure::unauthorized("the source of credentials gave none");
+        let asked = catch_unwind(AssertUnwindSafe(|| (self.0)(challenge)));
+        let Ok(asked) = asked else {
+            return Err(Failure::unauthorized("the source of credentials panicked"));
+        };
+        match time::timeout(limit, AssertUnwindSafe(asked).catch_unwind()).await {
+            Ok(Ok(Ok(token))) => Ok(token.into()),
+            Ok(Ok(Err(error))) => Err(refused().because(error)),
+            Ok(Err(_)) => Err(Failure::unauthorized("the source of credentials panicked")),
+            Err(_) => Err(Failure::timeout(format!(
+                "the source of credentials gave none within {limit:?}"
+            ))),
+        }
+    }
+}
+
+/// The token of one connection.
+#[derive(Clone, Debug)]
+pub(in crate::rmcp::client) struct Credentials(Arc<Inner>);
+
+struct Inner {
+    source: Source,
+    limit: Duration,
+    state: Mutex<State>,
+}
+
+struct State {
+    token: Token,
+    /// The question that all wait for.
+    asking: Option<Asking>,
+}
+
+impl Credentials {
+    /// Asks for the first token. The source may take so long each time.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails, panics, or takes too long.
+    pub(in crate::rmcp::client) async fn new(
+        source: Source,
+        limit: Duration,
+    ) -> Result<Self, Failure> {
+        let token = source.clone().ask(None, limit).await?;
+        let state = Mutex::new(State {
+            token,
+            asking: None,
+        });
+        Ok(Self(Arc::new(Inner {
+            source,
+            limit,
+            state,
+        })))
+    }
+
+    pub(super) fn current(&self) -> Token {
+        Arc::clone(&self.lock().token)
+    }
+
+    /// The token after one that the server refused: another's answer, or the source's. Requests that ask
+    /// at the same time share one question; it goes on as long as one of them waits for it.
+    pub(super) async fn after(
+        &self,
+        refused: &Token,
+        challenge: Challenge,
+    ) -> Result<Token, Arc<Failure>> {
+        let asking = {
+            let mut state = self.lock();
+            if !Arc::ptr_eq(&state.token, refused) {
+                return Ok(Arc::clone(&state.token));
+            }
+            let new = || {
+                let asked = self.0.source.clone().ask(Some(challenge), self.0.limit);
+                asked.map(|asked| asked.map_err(Arc::new)).boxed().shared()
+            };
+            state.asking.get_or_insert_with(new).clone()
+        };
+        let answer = asking.clone().await;
+        let mut state = self.lock();
+        if state
+            .asking
+            .as_ref()
+            .is_some_and(|other| other.ptr_eq(&asking))
+        {
+            state.asking = None;
+            if let Ok(token) = &answer {
+                state.token = Arc::clone(token);
+            }
+        }
+        answer
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Without the token.
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner")
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}

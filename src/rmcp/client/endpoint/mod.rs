@@ -1,0 +1,32 @@
+//! Requests over streamable HTTP, and what the answers say.
+//!
+//! This folder knows messages and no client of MCP. rmcp's own HTTP client loses the status, the
+//! `Retry-After` or the error of many an answer, drops errors without an id, so that the call hangs, and
+//! resumes a stream without a bound.
+
+mod answer;
+mod backend;
+mod body;
+mod challenge;
+mod credentials;
+mod error;
+mod events;
+mod get;
+mod headers;
+mod known;
+mod opened;
+mod parser;
+mod refused;
+mod reported;
+mod standing;
+
+pub(super) use self::{
+    backend::Backend,
+    credentials::{Credentials, Source},
+    known::Known,
+    reported::{cause, classify},
+};
+pub use self::{
+    challenge::Challenge,
+    error::{HttpError, HttpRefusal},
+};

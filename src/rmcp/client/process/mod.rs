@@ -1,0 +1,12 @@
+//! A child process: its start, its group, the last lines that it wrote, and its end.
+//!
+//! This folder knows no MCP.
+
+mod ended;
+mod group;
+mod key_lines;
+mod last_words;
+mod stdout;
+mod supervisor;
+
+pub(super) use self::supervisor::Process;

@@ -1,0 +1,133 @@
+//! Servers over a transport of the user's own.
+
+use super::{
+    Connection,
+    connector::settings_of,
+    dial::dial,
+    settings::Settings,
+    wire::{Stdio as Wire, Unread},
+};
+use crate::failure::{BoxError, Failure};
+use ::rmcp::{ClientHandler, RoleClient, transport::Transport};
+use std::{
+    error::Error,
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower::Service;
+
+/// Connects over a transport that a function makes, anew for each connection: for Unix sockets, pipes in
+/// memory, OAuth clients of rmcp (`AuthClient`), or test doubles.
+///
+/// The [`Client`](super::Client) does the rest, as for the other connectors: handshake, list of tools,
+/// progress, limits, reconnects, log. Use [`line_transport`] for a pair of byte streams.
+///
+/// ```no_run
+/// use mcp_resilience::rmcp::client::{Client, line_transport, transport_fn};
+/// use tokio::net::UnixStream;
+///
+/// # async fn run() -> Result<(), mcp_resilience::Failure> {
+/// let connector = transport_fn(|| async {
+///     let stream = UnixStream::connect("/run/tools.sock").await?;
+///     let (reader, writer) = stream.into_split();
+///     Ok::<_, std::io::Error>(line_transport(reader, writer))
+/// });
+/// let client = Client::connect(connector).await?;
+/// # let _ = client;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+///
+/// An error of the function is the failure of the dial. A [`Failure`] keeps its class; an I/O error has the
+/// class that it always has; any other is `Connection`. The function has the time of
+/// [`start_timeout`](TransportFn::start_timeout) together with the handshake; then its future is dropped.
+///
+/// What a call fails with is known for the transports of rmcp over byte streams and over reqwest. An error
+/// of another transport is `Connection`, of unknown delivery. rmcp's transport over HTTP sends a call again
+/// after a lost session, unless its `reinit_on_expired_session` is off.
+pub fn transport_fn<F, Fut, T, E>(make: F) -> TransportFn<F>
+where
+    F: Fn() -> Fut + Clone + Send + 'static,
+    Fut: Future<Output = Result<T, E>> + Send + 'static,
+    T: Transport<RoleClient> + 'static,
+    T::Error: Error + Send + Sync + 'static,
+    E: Into<BoxError>,
+{
+    TransportFn {
+        make,
+        settings: Settings::default(),
+    }
+}
+
+/// A transport of one message a line, as over stdio. It mends common slips of servers; see
+/// [what becomes of a call](super#what-becomes-of-a-call).
+pub fn line_transport<R, W>(
+    reader: R,
+    writer: W,
+) -> impl Transport<RoleClient, Error: Error + Send + Sync> + use<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    Wire::new(reader, writer, Unread::default())
+}
+
+/// The connector that [`transport_fn`] makes.
+#[derive(Clone)]
+pub struct TransportFn<F, H = ()> {
+    make: F,
+    settings: Settings<H>,
+}
+
+impl<F, H> TransportFn<F, H> {
+    /// Answers the server's own requests; each connection gets a clone.
+    #[must_use]
+    pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> TransportFn<F, N> {
+        TransportFn {
+            make: self.make,
+            settings: self.settings.with_handler(handler),
+        }
+    }
+}
+
+impl<F, Fut, T, E, H> Service<()> for TransportFn<F, H>
+where
+    F: Fn() -> Fut + Clone + Send + 'static,
+    Fut: Future<Output = Result<T, E>> + Send + 'static,
+    T: Transport<RoleClient> + 'static,
+    T::Error: Error + Send + Sync + 'static,
+    E: Into<BoxError>,
+    H: ClientHandler + Clone,
+{
+    type Response = Connection;
+    type Error = Failure;
+    type Future = Pin<Box<dyn Future<Output = Result<Connection, Failure>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, (): ()) -> Self::Future {
+        let Self { make, settings } = self.clone();
+        Box::pin(async move {
+            let shared = settings.shared();
+            let transport = async move { make().await.map_err(Failure::from_any) };
+            Ok(dial(settings, &shared, transport).await?.into())
+        })
+    }
+}
+
+settings_of!(TransportFn, F);
+
+impl<F, H> fmt::Debug for TransportFn<F, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransportFn")
+            .field("start_timeout", &self.settings.start_timeout)
+            .field("call_timeout", &self.settings.call_timeout)
+            .finish_non_exhaustive()
+    }
+}
