@@ -149,6 +149,10 @@
 //! [`Resilient::run_until`] ends such a server, on a signal or after a fatal failure, and has an
 //! example; without it nothing ends, whatever fails.
 //!
+//! rmcp ends a session in which nothing is sent for 5 minutes, and the answer of a call that runs is lost with it.
+//! Heartbeats keep it alive, for a client that gave a progress token, until the tool reports by itself. For a tool
+//! that is silent for longer, raise `SessionConfig::keep_alive` above the attempt timeout.
+//!
 //! # Cancellation
 //!
 //! When the client cancels a request, the call is dropped, in an attempt as in a wait, and its line

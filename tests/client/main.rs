@@ -14,6 +14,7 @@ mod dial;
 mod evidence;
 mod faults;
 mod handler;
+mod hours;
 mod limits;
 mod many;
 mod observed;

@@ -12,7 +12,7 @@ use ::rmcp::{
     service::RequestContext,
 };
 use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 /// One call whose client gave a token for progress, and whose messages can be seen.
 pub(in crate::rmcp::server) struct Reporting {
@@ -68,8 +68,11 @@ impl Reporting {
         let Some((call, every)) = call else {
             return pending().await;
         };
+        // By the clock of the call: how long a heartbeat takes to leave does not delay the next.
+        let mut beats = interval_at(call.begun + every, every);
+        beats.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
-            sleep(every).await;
+            beats.tick().await;
             if let Some(message) = call.report.message(call.begun.elapsed()) {
                 call.send(message).await;
             }
