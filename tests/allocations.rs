@@ -6,6 +6,9 @@
 
 #[path = "../benches/overhead/call.rs"]
 mod call;
+#[cfg(feature = "rmcp")]
+#[path = "allocations/progress.rs"]
+mod progress;
 
 use allocation_counter::measure;
 use call::{Answer, Call, Tool};

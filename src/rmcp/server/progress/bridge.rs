@@ -1,4 +1,4 @@
-use super::outgoing::Outgoing;
+use super::{outgoing::Outgoing, sending::Sending};
 use ::rmcp::{
     Peer, RoleServer,
     model::{JsonRpcMessage, RequestId, ServerNotification, ServerRequest},
@@ -71,7 +71,7 @@ impl Transport<RoleServer> for Bridge {
             }
         };
         let is_to_send = verdict.is_to_send();
-        verdict.apply(is_to_send.then_some(sending))
+        Sending::new(verdict, is_to_send.then_some(sending), ())
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {

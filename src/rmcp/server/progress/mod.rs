@@ -17,6 +17,7 @@ mod open;
 mod outgoing;
 mod report;
 mod reporting;
+mod sending;
 mod wire;
 
 pub(super) use self::{

@@ -210,28 +210,6 @@ impl Verdict {
     pub(super) fn is_to_send(&self) -> bool {
         !matches!(self, Self::Drop)
     }
-
-    /// Sends the message as this says. `sending` is its transport's future, if it is to be sent.
-    pub(super) async fn apply<E>(
-        self,
-        sending: Option<impl Future<Output = Result<(), E>>>,
-    ) -> Result<(), E> {
-        let Some(sending) = sending else {
-            return Ok(());
-        };
-        let beat = match self {
-            Self::After(mut is_beating) => {
-                // An error: the call has ended, and its heartbeats with it.
-                let _ = is_beating.wait_for(|is_beating| !is_beating).await;
-                None
-            }
-            Self::Beat(beat) => Some(beat),
-            Self::Send | Self::Drop => None,
-        };
-        let sent = sending.await;
-        drop(beat);
-        sent
-    }
 }
 
 impl Drop for Reported {

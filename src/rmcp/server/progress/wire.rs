@@ -1,4 +1,4 @@
-use super::{open::Open, outgoing::Outgoing};
+use super::{open::Open, outgoing::Outgoing, sending::Sending};
 use ::rmcp::{
     RoleServer,
     model::{ClientRequest, GetExtensions, JsonRpcMessage},
@@ -49,12 +49,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Wire<T> {
         let answered = self.open.answered(&message);
         let verdict = self.outgoing.look(&mut message);
         let sending = verdict.is_to_send().then(|| self.transport.send(message));
-        let sent = verdict.apply(sending);
-        async move {
-            let outcome = sent.await;
-            drop(answered);
-            outcome
-        }
+        Sending::new(verdict, sending, answered)
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {

@@ -1,0 +1,63 @@
+use super::report::{Beat, Verdict};
+use pin_project::pin_project;
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+/// Sends a message as its verdict says.
+///
+/// A type of its own, since the futures of transports hold whole messages: an `async` block would hold
+/// each of them twice, and rmcp spawns one for each message.
+#[pin_project]
+pub(super) struct Sending<F, G> {
+    // Ends when a heartbeat that is on its way has left. Boxed: that is rare.
+    turn: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    // The transport's, if the message is to be sent.
+    #[pin]
+    sending: Option<F>,
+    // Dropped when the message has left.
+    held: Option<(Option<Beat>, G)>,
+}
+
+impl<F, G> Sending<F, G> {
+    pub(super) fn new(verdict: Verdict, sending: Option<F>, guard: G) -> Self {
+        let (turn, beat) = match verdict {
+            Verdict::After(mut is_beating) => {
+                let turn = Box::pin(async move {
+                    // An error: the call has ended, and its heartbeats with it.
+                    let _ = is_beating.wait_for(|is_beating| !is_beating).await;
+                });
+                (Some(turn as _), None)
+            }
+            Verdict::Beat(beat) => (None, Some(beat)),
+            Verdict::Send | Verdict::Drop => (None, None),
+        };
+        Self {
+            turn,
+            sending,
+            held: Some((beat, guard)),
+        }
+    }
+}
+
+impl<F, G, E> Future for Sending<F, G>
+where
+    F: Future<Output = Result<(), E>>,
+{
+    type Output = Result<(), E>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        if let Some(turn) = this.turn {
+            ready!(turn.as_mut().poll(cx));
+            *this.turn = None;
+        }
+        let sent = match this.sending.as_pin_mut() {
+            Some(sending) => ready!(sending.poll(cx)),
+            None => Ok(()),
+        };
+        *this.held = None;
+        Poll::Ready(sent)
+    }
+}
