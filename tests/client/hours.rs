@@ -3,6 +3,7 @@
 //!
 //! Both ends share one runtime, whose clock stands still until a test moves it. What is sent arrives while it
 //! stands, so that each call takes exactly as long as it says here, on a machine as busy as may be.
+#![allow(clippy::similar_names, reason = "what one end says, the other hears")]
 
 use crate::support::LIMIT;
 use mcp_resilience::rmcp::{
@@ -184,7 +185,7 @@ impl Call {
 
     /// The call ends after so much time, and not before.
     async fn end(self, time: Duration) -> (CallToolResult, Duration) {
-        Self::pass(time - MS).await;
+        Self::pass(time.checked_sub(MS).unwrap()).await;
         assert!(!self.ends.is_finished(), "too early");
         Self::pass(MS).await;
         self.ends.await.unwrap()

@@ -15,13 +15,13 @@ pub(super) struct Sending<F, G> {
     turn: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     // The transport's, if the message is to be sent.
     #[pin]
-    sending: Option<F>,
+    message: Option<F>,
     // Dropped when the message has left.
     held: Option<(Option<Beat>, G)>,
 }
 
 impl<F, G> Sending<F, G> {
-    pub(super) fn new(verdict: Verdict, sending: Option<F>, guard: G) -> Self {
+    pub(super) fn new(verdict: Verdict, message: Option<F>, guard: G) -> Self {
         let (turn, beat) = match verdict {
             Verdict::After(mut is_beating) => {
                 let turn = Box::pin(async move {
@@ -35,7 +35,7 @@ impl<F, G> Sending<F, G> {
         };
         Self {
             turn,
-            sending,
+            message,
             held: Some((beat, guard)),
         }
     }
@@ -53,8 +53,8 @@ where
             ready!(turn.as_mut().poll(cx));
             *this.turn = None;
         }
-        let sent = match this.sending.as_pin_mut() {
-            Some(sending) => ready!(sending.poll(cx)),
+        let sent = match this.message.as_pin_mut() {
+            Some(message) => ready!(message.poll(cx)),
             None => Ok(()),
         };
         *this.held = None;
