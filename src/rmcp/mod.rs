@@ -72,9 +72,28 @@
 //! the call leaves one line, of class `invalid_input` and delivery `not_sent`, with the name if it is
 //! known. Arguments that are a string are refused too, also if the string holds a JSON object.
 //!
-//! A few messages never reach a handler. rmcp answers parameters that are neither an object nor
-//! null, and a `_meta` that is no object, with `-32600` and without the request's id; it ignores a
-//! line that is no JSON. Neither leaves a line in the log.
+//! rmcp drops a line that is no JSON, and answers other lines that it cannot read without their id, so
+//! that the client waits. Over [`Resilient::run`] each request that carries an id gets an answer under
+//! it. [`LineTransport`] reads stdin, a `DuplexStream`, and any other streams that you give it:
+//!
+//! | The client writes | The server |
+//! |---|---|
+//! | no `jsonrpc` or another version, null members, a byte order mark, JSON as a text in JSON | runs the request |
+//! | a batch, or several messages on a line | answers each on a line of its own |
+//! | an id as a float, or of more than 64 bits | runs the request, and writes the id back as it came |
+//! | `params` or `_meta` that is no object; a number beyond `f64`, half of a surrogate pair, more than about 120 levels | answers `-32602` |
+//! | broken JSON, no UTF-8, more than 16 MiB | answers `-32600`, if a scan finds the id |
+//! | an id that is null, a boolean, an array or an object; no `method` or one that is no string; a member twice | answers `-32600` |
+//! | JSON without an id that is no message | answers one `-32600` with the id null |
+//! | any other text without an id, or a call without one | answers nothing |
+//! | an `initialize` that cannot be read | answers `-32602`, and waits for another |
+//!
+//! A call that is refused leaves its line. A text without an id that is no message is an event of
+//! `tracing` (level WARN, at most ten a second) with its length and beginning.
+//!
+//! Over HTTP rmcp reads the body, and refuses with status 415 and the parser's words what it cannot
+//! read, from a missing `jsonrpc` on. The status ends the client's request. Such a request leaves no line
+//! in the log.
 //!
 //! # Limits
 //!
@@ -191,10 +210,11 @@ mod model;
 mod request;
 #[cfg(feature = "rmcp")]
 mod server;
+mod wire;
 
 #[cfg(feature = "rmcp")]
 pub use self::server::{
-    AnyError, Attempt, HandlerService, PresetStack, Resilient, ServerAnswer, ServerCall, Shutdown,
-    StdinReader, StdoutWriter, Stop, stdio,
+    AnyError, Attempt, HandlerService, LineTransport, PresetStack, Resilient, ServerAnswer,
+    ServerCall, Shutdown, StdinReader, StdoutWriter, Stop, stdio,
 };
 pub use self::{answer::Answer, request::Request};

@@ -178,7 +178,8 @@ async fn case_081_numbers_are_neither_rounded_nor_invented_on_the_way() {
     // What no number here could hold is refused, before a tool runs.
     let params = r#"{"name":"get_author","arguments":{"title":"Dune","extra":1e400}}"#;
     let id = shop.send_text("tools/call", params).await;
-    shop.expect_unread(id).await;
+    shop.expect_refused(id, "`arguments` cannot be read: ")
+        .await;
     shop.leave().await;
 
     let result = json!({"id": 1_915_883_588_174_806_058_u64});
@@ -200,7 +201,8 @@ async fn case_083_half_of_a_surrogate_pair_is_refused_before_a_tool_runs_and_har
         let arguments = format!(r#"{{"title":"Dune","extra":{half}}}"#);
         let params = format!(r#"{{"name":"get_author","arguments":{arguments}}}"#);
         let id = shop.send_text("tools/call", &params).await;
-        shop.expect_unread(id).await;
+        shop.expect_refused(id, "`arguments` cannot be read: ")
+            .await;
     }
     let done = shop.call("get_author", json!({"title": "Dune"})).await;
     assert_eq!(done.text(), "Frank Herbert");

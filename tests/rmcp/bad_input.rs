@@ -12,6 +12,7 @@ over_both_wires! {
     arguments_nested_100_deep_are_answered
     arguments_nested_500_deep_harm_nothing
     an_unpaired_surrogate_harms_nothing
+    a_number_beyond_a_float_is_refused
     large_integers_are_logged_digit_for_digit
     a_request_without_a_name_is_refused
     a_field_that_cannot_be_read_is_named
@@ -127,9 +128,9 @@ async fn arguments_nested_100_deep_are_answered(wire: Wire) {
 async fn arguments_nested_500_deep_harm_nothing(wire: Wire) {
     let mut shop = Bookshop::open(wire, &[]).await;
     let extra = format!("{}{}", "[".repeat(500), "]".repeat(500));
-    // Too deep for the SDK's parser, which is silent on stdio about what it cannot parse.
     let id = send_with(&mut shop, &extra).await;
-    shop.expect_unread(id).await;
+    shop.expect_refused(id, "`arguments` cannot be read: recursion limit")
+        .await;
     assert_goes_on(shop).await;
 }
 
@@ -138,11 +139,22 @@ async fn an_unpaired_surrogate_harms_nothing(wire: Wire) {
     for extra in [r#""\ud800""#, r#""\udc00 and more""#, r#"{"\ud83d":1}"#] {
         // No string that Rust could hold: the SDK's parser refuses it.
         let id = send_with(&mut shop, extra).await;
-        shop.expect_unread(id).await;
+        shop.expect_refused(id, "`arguments` cannot be read: ")
+            .await;
     }
     let id = send_with(&mut shop, r#""\ud83d\ude00""#).await;
     let done = shop.conclude(id).await;
     assert_eq!(done.line["arguments"]["extra"], "😀", "a pair is one");
+    assert_goes_on(shop).await;
+}
+
+async fn a_number_beyond_a_float_is_refused(wire: Wire) {
+    let mut shop = Bookshop::open(wire, &[]).await;
+    for extra in ["1e400", "[-1e999]", &"9".repeat(400)] {
+        let id = send_with(&mut shop, extra).await;
+        shop.expect_refused(id, "`arguments` cannot be read: number out of range")
+            .await;
+    }
     assert_goes_on(shop).await;
 }
 
@@ -319,20 +331,14 @@ async fn ten_megabytes_of_arguments_are_refused_over_http() {
     assert_goes_on(shop).await;
 }
 
-/// Each is no message: not JSON, or JSON of another shape.
-const NO_MESSAGES: [(&str, bool); 12] = [
-    (r#"{"jsonrpc":"2.0","id":90"#, false),
+/// Each is no message without an id: not JSON, or JSON of another shape.
+const NO_MESSAGES: [(&str, bool); 6] = [
     ("hello", false),
-    (r#"{"jsonrpc":"2.0","id":90,"method":"ping"}}"#, false),
-    (r#"[{"jsonrpc":"2.0","id":90,"method":"ping"}]"#, true),
     ("[]", true),
     ("{}", true),
     ("null", true),
     ("5", true),
-    (r#"{"jsonrpc":"2.0","id":90}"#, true),
-    (r#"{"jsonrpc":"2.0","id":90,"params":{}}"#, true),
-    (r#"{"jsonrpc":"2.0","id":90,"method":5}"#, true),
-    (r#"{"jsonrpc":"1.0","id":90,"method":"ping"}"#, true),
+    (r#"{"jsonrpc":"2.0","params":{}}"#, true),
 ];
 
 #[tokio::test]
@@ -347,6 +353,278 @@ async fn what_is_no_message_is_ignored_or_refused_on_stdio() {
     }
     shop.write("").await;
     shop.write("\u{feff}").await;
+    assert_goes_on(shop).await;
+}
+
+/// A request of each kind: its method and its parameters.
+const REQUESTS: [(&str, &str); 5] = [
+    (
+        "tools/call",
+        r#"{"name":"get_author","arguments":{"title":"Dune"}}"#,
+    ),
+    ("resources/read", r#"{"uri":"books://Dune"}"#),
+    (
+        "prompts/get",
+        r#"{"name":"recommend_book","arguments":{"genre":"cyberpunk"}}"#,
+    ),
+    ("tools/list", "{}"),
+    ("ping", "{}"),
+];
+
+/// A way to write a request, and the code of the error that it gets, if any.
+type Oddity = (&'static str, fn(u64, &str, &str) -> String, Option<i64>);
+
+const ODDITIES: &[Oddity] = &[
+    (
+        "no version",
+        |id, m, p| format!(r#"{{"id":{id},"method":"{m}","params":{p}}}"#),
+        None,
+    ),
+    (
+        "another version",
+        |id, m, p| format!(r#"{{"jsonrpc":"1.0","id":{id},"method":"{m}","params":{p}}}"#),
+        None,
+    ),
+    (
+        "a version that is a number",
+        |id, m, p| format!(r#"{{"jsonrpc":2.0,"id":{id},"method":"{m}","params":{p}}}"#),
+        None,
+    ),
+    (
+        "null members",
+        |id, m, p| {
+            format!(
+                r#"{{"jsonrpc":null,"id":{id},"method":"{m}","params":{p},"result":null,"error":null}}"#
+            )
+        },
+        None,
+    ),
+    (
+        "a byte order mark",
+        |id, m, p| format!("\u{feff}{}", plain(id, m, p)),
+        None,
+    ),
+    (
+        "a batch of one",
+        |id, m, p| format!("[{}]", plain(id, m, p)),
+        None,
+    ),
+    (
+        "after another message",
+        |id, m, p| {
+            let other = r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#;
+            format!("{other} {}", plain(id, m, p))
+        },
+        None,
+    ),
+    (
+        "a text in JSON",
+        |id, m, p| Value::from(plain(id, m, p)).to_string(),
+        None,
+    ),
+    (
+        "the same member twice, and alike",
+        |id, m, p| {
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"id":{id},"method":"{m}","params":{p}}}"#)
+        },
+        None,
+    ),
+    (
+        "the end of a line of Windows",
+        |id, m, p| format!("{}\r", plain(id, m, p)),
+        None,
+    ),
+    (
+        "parameters that are a string",
+        |id, m, _| plain(id, m, r#""text""#),
+        Some(-32602),
+    ),
+    (
+        "parameters that are an array",
+        |id, m, _| plain(id, m, "[5]"),
+        Some(-32602),
+    ),
+    (
+        "parameters that are a number",
+        |id, m, _| plain(id, m, "1e400"),
+        Some(-32602),
+    ),
+    (
+        "`_meta` that is no object",
+        |id, m, p| {
+            plain(
+                id,
+                m,
+                &p.replacen('{', r#"{"_meta":"text","x":1,"#, 1)
+                    .replace(",}", "}"),
+            )
+        },
+        Some(-32602),
+    ),
+    (
+        "a number beyond a float",
+        |id, m, p| {
+            plain(
+                id,
+                m,
+                &p.replacen('{', r#"{"x":1e400,"y":1,"#, 1)
+                    .replace(",}", "}"),
+            )
+        },
+        Some(-32602),
+    ),
+    (
+        "half a surrogate pair",
+        |id, m, p| {
+            plain(
+                id,
+                m,
+                &p.replacen('{', r#"{"x":"\ud800","y":1,"#, 1)
+                    .replace(",}", "}"),
+            )
+        },
+        Some(-32602),
+    ),
+    (
+        "too deep",
+        |id, m, p| {
+            let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+            let deep = format!(r#"{{"x":{deep},"y":1,"#);
+            plain(id, m, &p.replacen('{', &deep, 1).replace(",}", "}"))
+        },
+        Some(-32602),
+    ),
+    (
+        "a bare word",
+        |id, m, _| plain(id, m, r#"{"name":NaN}"#),
+        Some(-32600),
+    ),
+    (
+        "a broken text",
+        |id, m, _| plain(id, m, r#"{"name":"un"quoted"}"#),
+        Some(-32600),
+    ),
+    (
+        "without its end",
+        |id, m, _| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{m}","params":{{"name":"#),
+        Some(-32600),
+    ),
+    (
+        "parameters twice, and different",
+        |id, m, p| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"{m}","params":{p},"params":{{"y":2}}}}"#
+            )
+        },
+        Some(-32600),
+    ),
+];
+
+fn plain(id: u64, method: &str, params: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+}
+
+#[tokio::test]
+async fn each_request_that_has_an_id_is_run_or_refused_under_it_on_stdio() {
+    let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
+    for (oddity, write, code) in ODDITIES {
+        for (method, params) in REQUESTS {
+            let line = |id| write(id, method, params).into_bytes();
+            let id = shop.write_request(method, line).await;
+            let answer = shop.answer(id).await;
+            assert_eq!(
+                answer["error"]["code"].as_i64(),
+                *code,
+                "{oddity}, {method}: {answer}"
+            );
+            if shop.is_due(id) {
+                let outcome = if code.is_some() { "failed" } else { "success" };
+                let line = shop.line(id).await;
+                assert_eq!(line["outcome"], outcome, "{oddity}, {method}: {line}");
+                assert_eq!(line["method"], method);
+            }
+            let done = shop.call("get_author", json!({"title": "Dune"})).await;
+            assert_eq!(done.text(), "Frank Herbert", "after {oddity}, {method}");
+        }
+    }
+    // Exactly one line each.
+    assert_goes_on(shop).await;
+}
+
+#[tokio::test]
+async fn what_the_sdk_cannot_read_over_http_is_refused_by_its_status() {
+    let shop = Bookshop::open(Wire::Http, &[]).await;
+    for (oddity, write, _) in ODDITIES.iter().filter(|(.., code)| code.is_some()) {
+        for (method, params) in REQUESTS {
+            let posted = shop.http().post(write(9, method, params)).await;
+            assert_eq!(posted.status, 415, "{oddity}, {method}: {posted:?}");
+            let words = "fail to deserialize request body";
+            assert!(posted.body.starts_with(words), "{posted:?}");
+        }
+    }
+    // And no line of any.
+    assert_goes_on(shop).await;
+}
+
+#[tokio::test]
+async fn a_message_of_another_shape_that_has_an_id_is_refused_under_it() {
+    let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
+    for rest in [
+        "",
+        r#","params":{}"#,
+        r#","method":5"#,
+        r#","method":["ping"]"#,
+    ] {
+        let line = |id| format!(r#"{{"jsonrpc":"2.0","id":{id}{rest}}}"#).into_bytes();
+        let id = shop.write_request("", line).await;
+        let answer = shop.answer(id).await;
+        assert_eq!(answer["error"]["code"], -32600, "{rest}: {answer}");
+    }
+    assert_goes_on(shop).await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_no_utf_8_or_too_long_is_refused_under_its_id() {
+    let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
+    let fillers: [(Vec<u8>, &str); 2] = [
+        (b"\xff\xfe".to_vec(), "UTF-8"),
+        (vec![b'x'; 17 * 1024 * 1024], "16 MiB"),
+    ];
+    for (filler, problem) in fillers {
+        let line = |id| {
+            let (begin, end) = (
+                format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":""#),
+                br#""}}"#,
+            );
+            [begin.as_bytes(), &filler, end].concat()
+        };
+        let id = shop.write_request("tools/call", line).await;
+        let done = shop.conclude(id).await;
+        let message = done.error()["message"].as_str().unwrap();
+        assert!(message.contains(problem), "{message}");
+        assert_eq!(done.error()["code"], -32600);
+        assert_eq!(done.line["class"], "invalid_input");
+    }
+    assert_goes_on(shop).await;
+}
+
+#[tokio::test]
+async fn each_request_of_a_batch_is_answered() {
+    let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
+    let call = r#"{"name":"get_author","arguments":{"title":"Dune"}}"#;
+    let mut ids = Vec::new();
+    let mut batch = Vec::new();
+    for params in [call, "[]", call] {
+        let id = shop.reserve("tools/call");
+        batch.push(plain(id, "tools/call", params));
+        ids.push(id);
+    }
+    shop.write(&format!("[{}, 5]", batch.join(","))).await;
+    for (id, is_refused) in ids.into_iter().zip([false, true, false]) {
+        let done = shop.conclude(id).await;
+        assert_eq!(done.answer.get("error").is_some(), is_refused, "{done:?}");
+    }
+    assert_eq!(shop.error_without_id().await["code"], -32600);
     assert_goes_on(shop).await;
 }
 

@@ -1,6 +1,7 @@
 use super::{
     progress::{Report, Reported},
     unreadable::Unreadable,
+    wire::CameAs,
 };
 use crate::{
     call::{Arguments, Hints, Method, Progress, Ticker, ToolCall},
@@ -137,7 +138,10 @@ impl ToolCall for ServerCall {
     }
 
     fn request_id(&self) -> Option<Value> {
-        Some(self.context.id.clone().into_json_value())
+        match self.context.extensions.get::<CameAs>() {
+            Some(written) => Some(written.to_value()),
+            None => Some(self.context.id.clone().into_json_value()),
+        }
     }
 
     fn progress(&self) -> Option<&Progress> {

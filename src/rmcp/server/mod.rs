@@ -13,8 +13,10 @@ mod progress;
 mod recognize;
 mod resilient;
 mod run;
+mod streams;
 mod unreadable;
 mod until;
+mod wire;
 
 pub use self::{
     answer::ServerAnswer,
@@ -23,5 +25,6 @@ pub use self::{
     call::ServerCall,
     handler::HandlerService,
     resilient::{PresetStack, Resilient},
+    wire::LineTransport,
 };
 pub use crate::serve::{Shutdown, StdinReader, StdoutWriter, Stop, stdio};

@@ -1,28 +1,67 @@
-use crate::serve::{StdinReader, StdoutWriter, stdio};
+use super::streams::{Input, Output};
+use crate::{
+    rmcp::LineTransport,
+    serve::{StdinReader, StdoutWriter, stdio},
+};
 use ::rmcp::transport::{StdioReader, StdioWriter};
 use std::any::Any;
-use tokio::io::{Join, Stdin, Stdout};
+use tokio::io::{
+    AsyncRead, AsyncWrite, DuplexStream, Join, ReadHalf, Stdin, Stdout, WriteHalf, split,
+};
 
 /// What stands for a transport.
 pub(super) enum Recognized<T> {
-    /// It was stdin and stdout as tokio has them.
-    Stdio((StdinReader, StdoutWriter)),
+    /// It was two streams of known types.
+    Streams(Box<LineTransport<Input, Output>>),
     /// Any other transport, as it was.
     Other(T),
 }
 
-/// Exchanges a transport that is nothing but tokio's stdin and stdout. No input is lost: a handle
-/// holds none before its first read, and what std has read ahead is read by the exchange too.
+/// Exchanges a transport that is nothing but tokio's stdin and stdout for handles of our own, and reads
+/// these and other known streams by [`LineTransport`]. No input is lost: a handle holds none before its
+/// first read, and what std has read ahead is read by the exchange too.
 pub(super) fn recognize<T: Any>(transport: T) -> Recognized<T> {
-    let any = &transport as &dyn Any;
-    let is_stdio = any.is::<(Stdin, Stdout)>()
-        || any.is::<Join<Stdin, Stdout>>()
-        || (any.is::<(StdioReader, StdioWriter)>() && !are_pipes());
-    if is_stdio {
-        Recognized::Stdio(stdio())
-    } else {
-        Recognized::Other(transport)
+    let mut transport = Some(transport);
+    let any = &mut transport as &mut dyn Any;
+    if take::<(Stdin, Stdout)>(any).is_some() || take::<Join<Stdin, Stdout>>(any).is_some() {
+        return streams(stdio());
     }
+    if let Some(pair) = take::<(StdinReader, StdoutWriter)>(any) {
+        return streams(pair);
+    }
+    if let Some(pair) = take::<(StdioReader, StdioWriter)>(any) {
+        return if are_pipes() {
+            streams(pair)
+        } else {
+            streams(stdio())
+        };
+    }
+    if let Some(stream) = take::<DuplexStream>(any) {
+        return streams(split(stream));
+    }
+    if let Some(pair) = take::<(ReadHalf<DuplexStream>, WriteHalf<DuplexStream>)>(any) {
+        return streams(pair);
+    }
+    match transport {
+        Some(transport) => Recognized::Other(transport),
+        None => unreachable!("a transport that is taken is returned at once"),
+    }
+}
+
+/// The transport, if it is of that type.
+fn take<T: Any>(transport: &mut dyn Any) -> Option<T> {
+    transport.downcast_mut::<Option<T>>()?.take()
+}
+
+fn streams<T, R, W>((read, write): (R, W)) -> Recognized<T>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    Recognized::Streams(Box::new(LineTransport::new(
+        Input::new(read),
+        Output::new(write),
+    )))
 }
 
 /// Whether rmcp's `stdio_pipes` drives both without threads of the runtime. Else it falls back to

@@ -94,7 +94,7 @@ where
     {
         let (server, stop) = (self.clone(), stop.into());
         let outcome = match recognize(transport) {
-            Recognized::Stdio(stdio) => Box::pin(server.serve_one(stdio, stop)).await,
+            Recognized::Streams(streams) => Box::pin(server.serve_one(*streams, stop)).await,
             Recognized::Other(transport) => Box::pin(server.serve_one(transport, stop)).await,
         };
         self.life.conclude(outcome).await

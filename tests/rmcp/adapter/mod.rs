@@ -18,3 +18,4 @@ mod run;
 mod shared;
 mod stacks;
 mod thrown;
+mod wire;

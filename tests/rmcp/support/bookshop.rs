@@ -161,11 +161,7 @@ impl Bookshop {
 
     /// The same, for parameters that no JSON library would write.
     pub(crate) async fn send_text(&mut self, method: &str, params: &str) -> u64 {
-        let id = self.next_id;
-        self.next_id += 1;
-        if LOGGED.contains(&method) {
-            self.due.insert(id);
-        }
+        let id = self.reserve(method);
         let message =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
         match &self.line {
@@ -178,6 +174,32 @@ impl Bookshop {
             }
         }
         id
+    }
+
+    /// Writes a line on stdin that is a request with the next id, however it is written.
+    pub(crate) async fn write_request(
+        &mut self,
+        method: &str,
+        line: impl FnOnce(u64) -> Vec<u8>,
+    ) -> u64 {
+        let id = self.reserve(method);
+        self.write_bytes(&line(id)).await;
+        id
+    }
+
+    /// The id of a request that is about to be written.
+    pub(crate) fn reserve(&mut self, method: &str) -> u64 {
+        let id = self.next_id;
+        self.next_id += 1;
+        if LOGGED.contains(&method) {
+            self.due.insert(id);
+        }
+        id
+    }
+
+    /// Whether a request has to leave a line.
+    pub(crate) fn is_due(&self, id: u64) -> bool {
+        self.due.contains(&id)
     }
 
     /// Calls a tool that reports progress when it begins, and waits until it has begun. rmcp
@@ -211,11 +233,15 @@ impl Bookshop {
 
     /// A line on stdin, whatever it is.
     pub(crate) async fn write(&mut self, text: &str) {
+        self.write_bytes(text.as_bytes()).await;
+    }
+
+    async fn write_bytes(&mut self, line: &[u8]) {
         let Line::Stdio(stdin) = &mut self.line else {
             panic!("only stdio has lines");
         };
         let writing = async {
-            stdin.write_all(text.as_bytes()).await.unwrap();
+            stdin.write_all(line).await.unwrap();
             stdin.write_all(b"\n").await.unwrap();
             stdin.flush().await.unwrap();
         };
@@ -239,8 +265,28 @@ impl Bookshop {
         }
     }
 
-    /// The SDK could not even read the request: HTTP says so, stdio says nothing.
-    pub(crate) async fn expect_unread(&mut self, id: u64) {
+    /// What is wrong with a request that cannot be read. On stdio it is refused under its id, and leaves
+    /// its line; over HTTP the SDK refuses it by its status.
+    pub(crate) async fn expect_refused(&mut self, id: u64, problem: &str) {
+        if let Line::Http { .. } = self.line {
+            return self.expect_unread(id).await;
+        }
+        let done = self.conclude(id).await;
+        let error = done.error();
+        assert_eq!(error["code"], -32602, "{error}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(problem), "{message}");
+        super::assert_has(
+            &done.line,
+            &json!({
+                "outcome": "failed", "class": "invalid_input", "code": -32602,
+                "delivery": "not_sent", "tool": "get_author",
+            }),
+        );
+    }
+
+    /// The SDK could not even read the request: HTTP says so by its status.
+    async fn expect_unread(&mut self, id: u64) {
         self.expect_no_line(id);
         if let Line::Http { .. } = self.line {
             let is_its = move |arrival: &Arrival| match arrival {

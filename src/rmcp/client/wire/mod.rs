@@ -73,7 +73,6 @@ mod answer;
 mod asked;
 mod content;
 mod error;
-mod lines;
 mod long;
 mod members;
 mod message;
@@ -81,7 +80,6 @@ mod outline;
 mod read;
 mod refused;
 mod result;
-mod scan;
 mod stdio;
 #[cfg(test)]
 mod tests;
@@ -94,7 +92,6 @@ mod whole;
 pub(super) use self::{
     asked::{Among, Anyone, Asked},
     error::read as read_error,
-    long::Long,
     read::{Found, read},
     whole::is_whole,
 };
@@ -102,8 +99,5 @@ pub(super) use self::{
     refused::refusal,
     stdio::{NotWritten, Stdio},
     unread::Unread,
-    unreadable::Unreadable,
 };
-
-/// The longest line, body or event that is read: as rmcp does it.
-pub(super) const LONGEST: usize = 16 * 1024 * 1024;
+pub(super) use crate::rmcp::wire::{LONGEST, Long, Unreadable};

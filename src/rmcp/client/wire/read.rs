@@ -4,9 +4,11 @@ use super::{
     asked::{Asked, Pending, canonical},
     message,
     outline::Outline,
-    scan::{self, Scan},
 };
-use crate::json;
+use crate::{
+    json,
+    rmcp::wire::{self, Scan},
+};
 use ::rmcp::model::ServerJsonRpcMessage;
 use serde_json::Value;
 
@@ -249,7 +251,7 @@ impl<P: Pending> Reader<'_, P> {
             Some(id) => self.pending.take(Some(&id)),
             // Its quotes may be broken: then its members are not where they seem to be.
             None if may_be && !has_end => {
-                scan::ids(text).find_map(|id| self.pending.take(Some(&id)))
+                wire::ids(text).find_map(|id| self.pending.take(Some(&id)))
             }
             None => None,
         };

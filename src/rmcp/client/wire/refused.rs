@@ -1,5 +1,5 @@
-use super::unreadable::{REASON, mark};
-use crate::failure::escaped;
+use super::unreadable::mark;
+use crate::{failure::escaped, rmcp::wire::REASON};
 use ::rmcp::{
     ErrorData,
     model::{

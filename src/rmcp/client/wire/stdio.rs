@@ -1,10 +1,12 @@
 use super::{
     Unread,
     asked::Running,
-    lines::{Line, Lines},
     read::{Found, read, read_last},
 };
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    rmcp::wire::{Line, Lines},
+};
 use ::rmcp::{
     RoleClient,
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},

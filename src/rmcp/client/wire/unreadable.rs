@@ -1,71 +1,16 @@
-use super::asked::Asked;
-use crate::{
-    failure::Failure,
-    text::{first, shown},
-};
+use super::{Unreadable, asked::Asked};
+use crate::failure::Failure;
 use ::rmcp::{
     ErrorData,
     model::{ErrorCode, JsonRpcMessage, ServerJsonRpcMessage},
 };
 use serde_json::{Value, json};
-use std::{error::Error, fmt, sync::OnceLock};
-
-/// How much of a text is shown, in bytes.
-pub(super) const BEGINNING: usize = 200;
-
-/// How much of it is read for secrets.
-const READ: usize = 4 * BEGINNING;
-
-/// The longest reason, in bytes: it may quote the server.
-pub(super) const REASON: usize = 300;
+use std::sync::OnceLock;
 
 /// The member of an error's `data` that holds the [`mark`].
 const MARK: &str = "mcp-resilience/unreadable";
 
-/// A text of a server that cannot be read: why, how long it is, and how it begins.
-#[derive(Clone, Debug)]
-pub(in crate::rmcp::client) struct Unreadable {
-    reason: String,
-    length: usize,
-    beginning: String,
-    /// How many others there were in the same line, body or event.
-    more: u64,
-}
-
 impl Unreadable {
-    pub(in crate::rmcp::client) fn new(reason: impl AsRef<str>, text: &str) -> Self {
-        Self::of_length(reason, text, text.len())
-    }
-
-    /// One of which only the beginning was kept.
-    pub(in crate::rmcp::client) fn of_length(
-        reason: impl AsRef<str>,
-        beginning: &str,
-        length: usize,
-    ) -> Self {
-        // Without secrets at once: it may be told with another call than the one that it quotes.
-        Self {
-            reason: shown(reason.as_ref(), REASON),
-            length,
-            beginning: shown(first(beginning, READ), BEGINNING),
-            more: 0,
-        }
-    }
-
-    pub(super) fn and_more(mut self, more: u64) -> Self {
-        self.more = more;
-        self
-    }
-
-    pub(super) fn count(&self) -> u64 {
-        self.more.saturating_add(1)
-    }
-
-    /// Whether it may have been meant as a message.
-    pub(in crate::rmcp::client) fn looks_like_json(&self) -> bool {
-        self.beginning.starts_with(['{', '['])
-    }
-
     /// What it means for its call: an answer came, so the call ran, whatever the answer was to say.
     pub(in crate::rmcp::client) fn failure() -> Failure {
         Failure::invalid_output(
@@ -110,27 +55,6 @@ pub(super) fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| format!("{:032x}", rand::random::<u128>()))
 }
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            reason,
-            length,
-            beginning,
-            more,
-        } = self;
-        write!(f, "{reason}; it has {length} bytes")?;
-        if !beginning.is_empty() {
-            write!(f, " and begins with: {beginning}")?;
-        }
-        if *more > 0 {
-            write!(f, "; and {more} more")?;
-        }
-        Ok(())
-    }
-}
-
-impl Error for Unreadable {}
 
 #[cfg(test)]
 mod tests {

@@ -7,7 +7,7 @@
 mod methods;
 mod problem;
 
-use super::{Resilient, ServerAnswer, ServerCall};
+use super::{Resilient, ServerAnswer, ServerCall, wire::Refused};
 use crate::{
     failure::{BoxError, Class, Failure, RpcError},
     rmcp::{Answer, Request},
@@ -15,8 +15,9 @@ use crate::{
 use ::rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
-        GetPromptRequestParams, GetPromptResponse, ReadResourceRequestParams, ReadResourceResponse,
+        CallToolRequestParams, CallToolResponse, ClientJsonRpcMessage, ClientRequest,
+        CustomRequest, CustomResult, ErrorCode, GetMeta, GetPromptRequestParams, GetPromptResponse,
+        ReadResourceRequestParams, ReadResourceResponse, RequestId, ServerCapabilities,
     },
     service::RequestContext,
 };
@@ -26,6 +27,7 @@ use tower::Service;
 /// What is wrong with a call, and what the log shows of it.
 #[derive(Debug)]
 pub(super) struct Unreadable {
+    pub(super) code: ErrorCode,
     pub(super) problem: String,
     pub(super) arguments: Option<Value>,
 }
@@ -33,7 +35,7 @@ pub(super) struct Unreadable {
 impl Unreadable {
     /// The host's error. The handler never sees the call.
     pub(super) fn failure(&self) -> Failure {
-        let error = RpcError::new(RpcError::INVALID_PARAMS, &*self.problem, None);
+        let error = RpcError::new(self.code.0, &*self.problem, None);
         Failure::new(Class::InvalidInput, "")
             .with_rpc_error(error)
             .not_sent()
@@ -50,15 +52,23 @@ where
     pub(super) async fn refuse_unreadable(
         &self,
         request: CustomRequest,
-        context: RequestContext<RoleServer>,
+        mut context: RequestContext<RoleServer>,
     ) -> Result<Result<CustomResult, ErrorData>, (CustomRequest, RequestContext<RoleServer>)> {
         if let Some(call) = as_call(&request) {
-            let problem = problem::of_call(&request);
+            let Refused { code, problem } =
+                context.extensions.remove().unwrap_or_else(|| Refused {
+                    code: ErrorCode::INVALID_PARAMS,
+                    problem: problem::of_call(&request),
+                });
             let arguments = request.params.and_then(|mut params| {
                 let arguments = params.get_mut("arguments")?.take();
                 (!arguments.is_null()).then_some(arguments)
             });
-            let unreadable = Unreadable { problem, arguments };
+            let unreadable = Unreadable {
+                code,
+                problem,
+                arguments,
+            };
             let answer = self.dispatch_unreadable(call, unreadable, context).await;
             return Ok(answer.and_then(|answer| to_custom(&answer)));
         }
@@ -67,7 +77,7 @@ where
             &*request.method,
             "initialize" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe"
         );
-        if is_of_old {
+        if is_of_old && !has_initialize(&context) {
             return Err((request, context));
         }
         match methods::problem(&request, || self.handler.get_info().capabilities) {
@@ -75,6 +85,34 @@ where
             None => Err((request, context)),
         }
     }
+}
+
+/// Whether a method goes through the stack.
+pub(super) fn is_call(method: &str) -> bool {
+    matches!(method, "tools/call" | "resources/read" | "prompts/get")
+}
+
+/// What is wrong with the request that begins a session, if that cannot be read, and its id. rmcp would
+/// complain of what the revision 2026-07-28 wants in its place.
+pub(super) fn initialize_problem(message: &ClientJsonRpcMessage) -> Option<(RequestId, String)> {
+    let ClientJsonRpcMessage::Request(asked) = message else {
+        return None;
+    };
+    let ClientRequest::CustomRequest(request) = &asked.request else {
+        return None;
+    };
+    let version = asked.request.get_meta().protocol_version();
+    if request.method != "initialize" || version.is_some_and(|version| !version.has_initialize()) {
+        return None;
+    }
+    let problem = methods::problem(request, ServerCapabilities::default)?;
+    Some((asked.id.clone(), problem))
+}
+
+/// Whether the request is of a revision that has sessions.
+fn has_initialize(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.meta.protocol_version();
+    version.is_none_or(|version| version.has_initialize())
 }
 
 /// The call that the request was to be, with its name if there is one.

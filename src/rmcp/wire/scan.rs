@@ -1,3 +1,4 @@
+#[cfg(feature = "rmcp-client")]
 use crate::failure::first;
 use serde_json::Value;
 
@@ -8,6 +9,7 @@ const TOKEN: usize = 64;
 const TAIL: usize = 256;
 
 /// How many ids of a broken text are looked at.
+#[cfg(feature = "rmcp-client")]
 const IDS: usize = 256;
 
 /// Looks for the id in a text that is no JSON, or too long or too deep to be read. It takes the text in
@@ -17,7 +19,7 @@ const IDS: usize = 256;
     clippy::struct_excessive_bools,
     reason = "each is seen or not, on its own"
 )]
-pub(super) struct Scan {
+pub(in crate::rmcp) struct Scan {
     depth: u32,
     place: Place,
     quotes: Quotes,
@@ -26,13 +28,37 @@ pub(super) struct Scan {
     token: Vec<u8>,
     name: Vec<u8>,
     id: Option<Value>,
+    method: Option<String>,
     is_id: bool,
+    is_method: bool,
     has_method: bool,
     has_version: bool,
     has_result: bool,
     has_others: bool,
     /// The end of the text so far.
     tail: Vec<u8>,
+}
+
+/// What is known of a message that cannot be read.
+#[derive(Debug)]
+pub(in crate::rmcp) struct Head {
+    /// The id, if it may be an answer.
+    #[cfg_attr(
+        not(feature = "rmcp-client"),
+        allow(dead_code, reason = "answers are for clients")
+    )]
+    pub(in crate::rmcp) answers: Option<Value>,
+    /// The id, if it may be a request.
+    #[cfg_attr(
+        not(feature = "rmcp"),
+        allow(dead_code, reason = "requests are for servers")
+    )]
+    pub(in crate::rmcp) asks: Option<Value>,
+    #[cfg_attr(
+        not(feature = "rmcp"),
+        allow(dead_code, reason = "requests are for servers")
+    )]
+    pub(in crate::rmcp) method: Option<String>,
 }
 
 /// Where the members of the message are.
@@ -56,7 +82,7 @@ enum Quotes {
 
 impl Scan {
     /// Takes the next part of the text, up to the end of the first object: how much that is.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> usize {
+    pub(in crate::rmcp) fn feed(&mut self, bytes: &[u8]) -> usize {
         let mut length = bytes.len();
         for (at, &byte) in bytes.iter().enumerate() {
             if self.place == Place::Over {
@@ -72,13 +98,13 @@ impl Scan {
     }
 
     /// Whether the end of an object was seen.
-    pub(super) fn is_over(&self) -> bool {
+    pub(in crate::rmcp) fn is_over(&self) -> bool {
         self.place == Place::Over
     }
 
     /// Whether it has the names of an answer, as far as they were seen, and no others than a line of a log
     /// would not have.
-    pub(super) fn may_be_an_answer(&self) -> bool {
+    pub(in crate::rmcp) fn may_be_an_answer(&self) -> bool {
         if self.has_version {
             self.has_result || !self.has_method
         } else {
@@ -87,17 +113,30 @@ impl Scan {
     }
 
     /// The id of the message, if it is an answer.
-    pub(super) fn into_id(mut self) -> Option<Value> {
+    #[cfg(feature = "rmcp-client")]
+    pub(in crate::rmcp) fn into_id(self) -> Option<Value> {
+        self.into_head().answers
+    }
+
+    /// What is known of the message.
+    pub(in crate::rmcp) fn into_head(mut self) -> Head {
         self.end_value();
-        if !self.may_be_an_answer() {
-            return None;
+        let is_answer = self.may_be_an_answer();
+        let is_request = self.has_method || self.has_version && !self.has_result;
+        let id = self.id.take().or_else(|| self.id_at_the_end());
+        Head {
+            answers: id.clone().filter(|_| is_answer),
+            asks: id.filter(|_| is_request && !self.has_result),
+            method: self.method,
         }
-        self.id.take().or_else(|| {
-            let tail = String::from_utf8_lossy(&self.tail);
-            let tail = tail.trim_end().strip_suffix('}')?;
-            let (_, value) = tail.rsplit_once("\"id\"")?;
-            id(value.trim_start().strip_prefix(':')?.trim().as_bytes())
-        })
+    }
+
+    /// A member at the end of a text whose quotes are broken.
+    fn id_at_the_end(&self) -> Option<Value> {
+        let tail = String::from_utf8_lossy(&self.tail);
+        let tail = tail.trim_end().strip_suffix('}')?;
+        let (_, value) = tail.rsplit_once("\"id\"")?;
+        id(value.trim_start().strip_prefix(':')?.trim().as_bytes())
     }
 
     fn step(&mut self, byte: u8) {
@@ -133,7 +172,10 @@ impl Scan {
                 // It may be written with escapes.
                 let name: Option<String> = serde_json::from_slice(&self.name).ok();
                 match name.as_deref() {
-                    Some("method") => self.has_method = true,
+                    Some("method") => {
+                        self.has_method = true;
+                        self.is_method = true;
+                    }
                     Some("jsonrpc") => self.has_version = true,
                     Some("result" | "error") => self.has_result = true,
                     Some("id") => self.is_id = true,
@@ -159,14 +201,22 @@ impl Scan {
     fn end_value(&mut self) {
         let value = std::mem::take(&mut self.token);
         let is_id = std::mem::take(&mut self.is_id);
-        if std::mem::take(&mut self.is_value) && is_id {
+        let is_method = std::mem::take(&mut self.is_method);
+        if !std::mem::take(&mut self.is_value) {
+            return;
+        }
+        if is_id {
             self.id = id(&value);
+        }
+        if is_method {
+            self.method = serde_json::from_slice(&value).ok();
         }
     }
 }
 
 /// Whatever stands as an id in a text, the last first.
-pub(super) fn ids(text: &str) -> impl Iterator<Item = Value> {
+#[cfg(feature = "rmcp-client")]
+pub(in crate::rmcp) fn ids(text: &str) -> impl Iterator<Item = Value> {
     let named = text.rmatch_indices("\"id\"").take(IDS);
     named.filter_map(|(at, name)| {
         let before = text[..at].trim_end();
@@ -187,10 +237,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn id_of(text: &str) -> Option<Value> {
+    fn head_of(text: &str) -> Head {
         let mut scan = Scan::default();
         scan.feed(text.as_bytes());
-        scan.into_id()
+        scan.into_head()
     }
 
     #[test]
@@ -206,12 +256,12 @@ mod tests {
             r#"{"jsonrpc":"2.0","\u0069d":7,"result":{"x":NaN}}"#,
             r#"{"jsonrpc":"2.0","method":"tools/call","id":7,"result":{"x":NaN}}"#,
         ] {
-            assert_eq!(id_of(text), Some(json!(7)), "{text}");
+            assert_eq!(head_of(text).answers, Some(json!(7)), "{text}");
             let mut scan = Scan::default();
             for byte in text.as_bytes() {
                 scan.feed(&[*byte]);
             }
-            assert_eq!(scan.into_id(), Some(json!(7)), "{text} in parts");
+            assert_eq!(scan.into_head().answers, Some(json!(7)), "{text} in parts");
         }
     }
 
@@ -224,7 +274,22 @@ mod tests {
             "[info] id: 7",
             "",
         ] {
-            assert_eq!(id_of(text), None, "{text}");
+            assert_eq!(head_of(text).answers, None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_request_has_an_id_and_a_method() {
+        for text in [
+            r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":NaN}}"#,
+            r#"{"method":"ping","params":{"id":9},"id":7"#,
+            r#"{"jsonrpc":"2.0","method":"ping","params":{"text":"un"quoted"},"id":7}"#,
+        ] {
+            let head = head_of(text);
+            assert_eq!(head.asks, Some(json!(7)), "{text}");
+            assert_eq!(head.method.as_deref(), Some("ping"), "{text}");
+        }
+        let answer = head_of(r#"{"jsonrpc":"2.0","id":7,"result":{"x":NaN}}"#);
+        assert_eq!((answer.asks, answer.method), (None, None));
     }
 }

@@ -1,4 +1,4 @@
-use super::{LONGEST, long::Long};
+use super::{LONGEST, Long};
 use serde::de::IgnoredAny;
 use std::{io, mem, time::Duration};
 use tokio::{
@@ -11,7 +11,7 @@ const SILENCE: Duration = Duration::from_millis(200);
 
 /// Reads lines of a bounded length. A future that is dropped loses nothing.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(in crate::rmcp) struct Lines<R> {
     stream: R,
     line: Vec<u8>,
     /// The line that is too long, until its end.
@@ -21,7 +21,7 @@ pub(super) struct Lines<R> {
 }
 
 #[derive(Debug)]
-pub(super) enum Line {
+pub(in crate::rmcp) enum Line {
     Whole(Vec<u8>),
     Long(Long),
     /// What came before the end of the stream, without the end of a line.
@@ -30,7 +30,7 @@ pub(super) enum Line {
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    pub(super) fn new(stream: R) -> Self {
+    pub(in crate::rmcp) fn new(stream: R) -> Self {
         Self {
             stream,
             line: Vec::new(),
@@ -40,7 +40,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     }
 
     /// The next line, without its end; none at the end of the stream.
-    pub(super) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(in crate::rmcp) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             let is_open = !self.line.is_empty() && self.looked_at < self.line.len();
             let chunk = if is_open {

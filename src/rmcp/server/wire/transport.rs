@@ -1,0 +1,238 @@
+use super::{
+    ids::Ids,
+    read::{Found, broken},
+    refused::{self, Refused},
+    text::{Skipped, Text},
+    writer::Writer,
+};
+use crate::{
+    failure::Failure,
+    rmcp::{
+        server::unreadable::is_call,
+        wire::{Line, Lines, Long, Told, Unreadable, skipped},
+    },
+};
+use ::rmcp::{
+    RoleServer,
+    model::{ClientJsonRpcMessage, ClientNotification, JsonRpcMessage},
+    service::TxJsonRpcMessage,
+    transport::Transport,
+};
+use std::{
+    collections::VecDeque,
+    fmt, io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::io::{AsyncRead, AsyncWrite, BufReader};
+
+/// A transport of lines that answers every request which carries an id, also one that rmcp cannot read.
+///
+/// rmcp's own transport drops such a request, or answers it without its id, so that the client waits.
+/// [`Resilient::run`](crate::rmcp::Resilient::run) takes this transport by itself for stdin and stdout
+/// and for a [`DuplexStream`](tokio::io::DuplexStream); for any other two streams:
+///
+/// ```no_run
+/// use mcp_resilience::{fatal::Fatal, rmcp::{LineTransport, Resilient}};
+/// # struct Bookshop;
+/// # impl rmcp::ServerHandler for Bookshop {}
+///
+/// # async fn serve(stream: tokio::net::TcpStream) -> Result<(), Fatal> {
+/// let (read, write) = stream.into_split();
+/// Resilient::new(Bookshop).run(LineTransport::new(read, write)).await
+/// # }
+/// ```
+///
+/// [The page of the adapter](crate::rmcp#requests-that-cannot-be-read) says what is read as what. A line
+/// has at most 16 MiB. Only for a server that is [`Resilient`](crate::rmcp::Resilient): it alone knows
+/// what to do with a call that is to be refused.
+pub struct LineTransport<R, W> {
+    lines: Lines<BufReader<R>>,
+    writer: Writer<W>,
+    ids: Arc<Mutex<Ids>>,
+    text: Option<Text>,
+    /// Read, and not handed on yet.
+    ready: VecDeque<ClientJsonRpcMessage>,
+    /// Answers that are still to be written, and whether the writing has begun.
+    answers: VecDeque<Vec<u8>>,
+    is_answering: bool,
+    told: Told,
+}
+
+impl<R, W> LineTransport<R, W>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    /// Reads messages from one stream and writes them to another.
+    pub fn new(read: R, write: W) -> Self {
+        Self {
+            lines: Lines::new(BufReader::new(read)),
+            writer: Writer::new(write),
+            ids: Arc::default(),
+            text: None,
+            ready: VecDeque::new(),
+            answers: VecDeque::new(),
+            is_answering: false,
+            told: Told::default(),
+        }
+    }
+
+    fn ids(&self) -> MutexGuard<'_, Ids> {
+        lock(&self.ids)
+    }
+
+    /// The next message of the line that was read last.
+    fn next_of_line(&mut self) -> Option<ClientJsonRpcMessage> {
+        let mut text = self.text.take()?;
+        let found = text.next(&mut self.ids());
+        if let Some(found) = found {
+            self.text = Some(text);
+            return self.keep(found);
+        }
+        let Skipped { text, is_json } = text.skipped()?;
+        if is_json {
+            let refused = Refused::request(text.reason.clone());
+            self.answers.push_back(refused.answer("null"));
+        }
+        self.tell(text);
+        None
+    }
+
+    fn keep(&mut self, found: Found) -> Option<ClientJsonRpcMessage> {
+        match found {
+            Found::Message(message) => {
+                if let Some(text) = call_without_id(&message) {
+                    self.tell(text);
+                }
+                Some(*message)
+            }
+            Found::Refused(answer) => {
+                self.answers.push_back(answer);
+                None
+            }
+            // Counted where it was found.
+            Found::Nothing(_) => None,
+        }
+    }
+
+    fn take(&mut self, line: Line) {
+        match line {
+            Line::Whole(line) => self.text = Some(Text::new(line, false)),
+            Line::Last(line) => self.text = Some(Text::new(line, true)),
+            Line::Long(long) => self.take_long(long),
+            Line::LastLong(long) => self.tell(long.cut_off()),
+        }
+    }
+
+    fn take_long(&mut self, mut long: Long) {
+        let mut has_message = false;
+        for head in long.heads() {
+            let found = broken(head, "it is longer than 16 MiB", &mut self.ids());
+            has_message |= !matches!(found, Found::Nothing(_));
+            let message = self.keep(found);
+            self.ready.extend(message);
+        }
+        if !has_message {
+            self.tell(long.too_long());
+        }
+    }
+
+    fn tell(&mut self, text: Unreadable) {
+        let Some(untold) = self.told.event(&text) else {
+            return;
+        };
+        let failure = skipped("client", text);
+        tracing::warn!(error = %failure.chain(), untold = untold, "skipped what the client wrote");
+    }
+}
+
+impl<R, W> Transport<RoleServer> for LineTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let line = written(&message, &mut self.ids());
+        let writer = self.writer.clone();
+        async move { writer.write(&mut VecDeque::from([line?])).await }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if self.is_answering || !self.answers.is_empty() {
+                self.is_answering = true;
+                self.writer.write(&mut self.answers).await.ok()?;
+                self.is_answering = false;
+            }
+            if let Some(message) = self.ready.pop_front() {
+                return Some(message);
+            }
+            if self.text.is_some() {
+                match self.next_of_line() {
+                    Some(message) => return Some(message),
+                    None => continue,
+                }
+            }
+            match self.lines.next().await {
+                Ok(Some(line)) => self.take(line),
+                Ok(None) => return None,
+                Err(error) => {
+                    let failure = Failure::connection("cannot read from the client").because(error);
+                    tracing::warn!(error = %failure.chain(), "the connection is lost");
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        self.writer.close().await;
+        Ok(())
+    }
+}
+
+impl<R, W> fmt::Debug for LineTransport<R, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LineTransport").finish_non_exhaustive()
+    }
+}
+
+fn lock(ids: &Mutex<Ids>) -> MutexGuard<'_, Ids> {
+    ids.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A message on one line; an answer under the id that the client wrote.
+fn written(message: &TxJsonRpcMessage<RoleServer>, ids: &mut Ids) -> io::Result<Vec<u8>> {
+    match message {
+        JsonRpcMessage::Response(response) => {
+            if let Some(id) = ids.left(&response.id) {
+                return Ok(refused::answer(&id, "result", &response.result));
+            }
+        }
+        JsonRpcMessage::Error(error) => {
+            if let Some(id) = error.id.as_ref().and_then(|id| ids.left(id)) {
+                return Ok(refused::answer(&id, "error", &error.error));
+            }
+        }
+        JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
+    }
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// A call that nobody waits for is not run.
+fn call_without_id(message: &ClientJsonRpcMessage) -> Option<Unreadable> {
+    let JsonRpcMessage::Notification(sent) = message else {
+        return None;
+    };
+    let ClientNotification::CustomNotification(custom) = &sent.notification else {
+        return None;
+    };
+    is_call(&custom.method).then(|| Unreadable::new("it is a call without an id", &custom.method))
+}

@@ -1,0 +1,20 @@
+//! Lines of the other side, as far as a client and a server read them alike.
+
+mod lines;
+mod long;
+mod scan;
+mod told;
+mod unreadable;
+
+#[cfg(feature = "rmcp-client")]
+pub(super) use self::scan::ids;
+pub(super) use self::{
+    lines::{Line, Lines},
+    long::Long,
+    scan::{Head, Scan},
+    told::{Told, skipped},
+    unreadable::{REASON, Unreadable},
+};
+
+/// The longest line, body or event that is read: as rmcp does it.
+pub(super) const LONGEST: usize = 16 * 1024 * 1024;
