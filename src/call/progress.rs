@@ -58,6 +58,10 @@ struct Shared {
 
 /// A wait between two attempts, and its reason: for an adapter that tells the caller of it.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(
+    not(feature = "rmcp"),
+    allow(dead_code, reason = "only adapters of servers tell of it")
+)]
 pub(crate) struct Pause {
     /// What the last attempt failed with.
     pub(crate) class: Class,

@@ -2,7 +2,8 @@ use super::Problem;
 use crate::backoff::{Backoff, Waits};
 use std::time::Duration;
 
-/// Settings for one tool, or for several. A setting that is left out is that of the layer.
+/// Settings for one tool, for several, or for a whole layer. A setting that is left out is that of the
+/// layer, and for a layer its default.
 ///
 /// See the [module page](super) for an example.
 #[derive(Clone, Debug, Default)]
@@ -117,6 +118,20 @@ impl Policy {
     pub fn no_budget(mut self) -> Self {
         self.budget = Some(Budget::None);
         self
+    }
+
+    /// What this policy says, and for the rest what the other says.
+    pub(crate) fn or(self, other: &Self) -> Self {
+        Self {
+            attempt_timeout: self.attempt_timeout.or(other.attempt_timeout),
+            ceiling: self.ceiling.or(other.ceiling),
+            deadline: self.deadline.or(other.deadline),
+            retry_window: self.retry_window.or(other.retry_window),
+            max_attempts: self.max_attempts.or(other.max_attempts),
+            waits: self.waits.or_else(|| other.waits.clone()),
+            repeat_ok: self.repeat_ok.or(other.repeat_ok),
+            budget: self.budget.or(other.budget),
+        }
     }
 
     /// Refuses settings that cannot work, whatever the others are.

@@ -6,7 +6,7 @@ use crate::{
     fatal::FatalLayer,
     is_error::IsErrorLayer,
     observe::{Observer, Observers},
-    policy::{InvalidPolicy, Policies},
+    policy::{InvalidPolicy, Policies, Policy},
     retry::RetryLayer,
     timeout::TimeoutLayer,
 };
@@ -29,8 +29,7 @@ pub struct ResilienceBuilder<L = Identity> {
     fatal: FatalLayer,
     retry: RetryLayer,
     classify: ClassifyLayer,
-    attempt_timeout: Option<Duration>,
-    ceiling: Option<Duration>,
+    policy: Policy,
     patience: Option<Duration>,
     policies: Option<Policies>,
     observers: Observers,
@@ -67,17 +66,34 @@ impl<L> ResilienceBuilder<L> {
         self
     }
 
+    /// What applies to every call, unless a policy [of its tool](Self::policies) says otherwise: limits of time,
+    /// attempts, waits, budget. What it leaves out is as the [retry](Self::retry) layer has it.
+    ///
+    /// ```
+    /// use mcp_resilience::{ResilienceLayer, policy::Policy};
+    /// use std::time::Duration;
+    ///
+    /// let policy = Policy::new().attempt_timeout(Duration::from_secs(20)).max_attempts(2);
+    /// let resilience = ResilienceLayer::builder().policy(policy).build()?;
+    /// # let _ = resilience;
+    /// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+    /// ```
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy.or(&self.policy);
+        self
+    }
+
     /// The longest that one attempt may go on without an answer or a report of progress; see
     /// [`timeout`](crate::timeout). It fits into the [`deadline`](crate::retry::RetryBuilder::deadline)
     /// of the [retry](Self::retry), if that has one.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
-        self.attempt_timeout = Some(limit);
+        self.policy = self.policy.attempt_timeout(limit);
         self
     }
 
     /// The longest that one attempt, and a call with a deadline, may go on with reports of progress.
     pub fn ceiling(mut self, limit: Duration) -> Self {
-        self.ceiling = Some(limit);
+        self.policy = self.policy.ceiling(limit);
         self
     }
 
@@ -142,8 +158,7 @@ impl<L> ResilienceBuilder<L> {
             fatal: self.fatal,
             retry: self.retry,
             classify: self.classify,
-            attempt_timeout: self.attempt_timeout,
-            ceiling: self.ceiling,
+            policy: self.policy,
             patience: self.patience,
             policies: self.policies,
             observers: self.observers,
@@ -157,11 +172,9 @@ impl<L> ResilienceBuilder<L> {
     /// When a setting cannot work, or two do not fit each other; the error names them.
     pub fn build(self) -> Result<ResilienceLayer<L>, InvalidPolicy> {
         let (said, own) = self.retry.said();
-        let mut settings = said.clone();
-        settings.attempt_timeout = self.attempt_timeout;
-        settings.ceiling = self.ceiling.or(said.ceiling);
         let policies = self.policies.as_ref().unwrap_or(own);
-        let retry = self.retry.within(&settings, policies, &self.observers)?;
+        let retry = self.retry.within(&self.policy, policies, &self.observers)?;
+        let settings = self.policy.or(said);
         let timeout = |limit| {
             // The retry layer tells of each limit, and knows the attempt.
             TimeoutLayer::with_policies(&settings, Some(limit), policies, Observers::default())

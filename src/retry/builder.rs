@@ -47,6 +47,30 @@ impl RetryBuilder {
         }
     }
 
+    /// What applies to every call, unless a policy [of its tool](Self::policies) says otherwise. What the
+    /// policy leaves out stays as it is. The builder's other setters of the same names are short for this.
+    ///
+    /// The limit of an attempt is for [`timeout`](crate::timeout). Its
+    /// [`repeat_ok`](Policy::repeat_ok) comes after that of the [builder](Self::repeat_ok), and before
+    /// hints.
+    ///
+    /// ```
+    /// use mcp_resilience::{policy::Policy, retry::RetryLayer};
+    /// use std::time::Duration;
+    ///
+    /// let careful = Policy::new().max_attempts(2).deadline(Duration::from_secs(30)).no_budget();
+    /// let retry = RetryLayer::builder().policy(careful).build()?;
+    /// # let _ = retry;
+    /// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+    /// ```
+    pub fn policy(mut self, policy: Policy) -> Self {
+        if policy.budget.is_some() {
+            self.shared_budget = None;
+        }
+        self.policy = policy.or(&self.policy);
+        self
+    }
+
     /// How often a call is made in all, the first time included.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.policy = self.policy.max_attempts(attempts);
@@ -272,6 +296,7 @@ impl RetryBuilder {
             trusts_server: self.trusts_server,
             may_run_twice: policy.repeat_ok,
             repeat_ok: self.repeat_ok.clone(),
+            else_repeat_ok: layer.repeat_ok,
             overrides: self.overrides.clone(),
             observers: self.observers.clone(),
         })

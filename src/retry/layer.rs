@@ -56,16 +56,14 @@ impl RetryLayer {
         (&self.builder.policy, &self.builder.policies)
     }
 
-    /// The same layer, with the same budget, among settings of a stack.
+    /// The same layer among settings of a stack; with the same budget, unless they have one.
     pub(crate) fn within(
         &self,
         stack: &Policy,
         policies: &Policies,
         observers: &Observers,
     ) -> Result<Self, InvalidPolicy> {
-        let mut builder = (*self.builder).clone();
-        builder.policy.attempt_timeout = stack.attempt_timeout;
-        builder.policy.ceiling = stack.ceiling;
+        let mut builder = (*self.builder).clone().policy(stack.clone());
         builder.policies = policies.clone();
         builder.observers = builder.observers.or(observers);
         builder.build()

@@ -20,6 +20,8 @@ pub(super) struct Settings {
     // The policy's word, which goes before `repeat_ok`.
     pub(super) may_run_twice: Option<bool>,
     pub(super) repeat_ok: RepeatOk,
+    // The word of the layer's own policy, if nobody said anything of the tool.
+    pub(super) else_repeat_ok: Option<bool>,
     pub(super) overrides: Overrides,
     pub(super) observers: Observers,
 }
@@ -28,7 +30,8 @@ impl Settings {
     /// Whether a call may run twice, as far as anybody said.
     #[inline]
     pub(super) fn word_on(&self, call: &impl ToolCall) -> Word {
-        match self.may_run_twice.or_else(|| self.repeat_ok.ask(call)) {
+        let said = self.may_run_twice.or_else(|| self.repeat_ok.ask(call));
+        match said.or(self.else_repeat_ok) {
             Some(true) => Word::MayRunTwice,
             // Then a refusal is only what that server says, also of a tool that may not run twice.
             Some(false) | None if !self.trusts_server => Word::ServerIsNotTrusted,

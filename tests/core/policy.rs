@@ -16,7 +16,7 @@ use mcp_resilience::{
 };
 use std::time::Duration;
 use tokio::time::Instant;
-use tower::{BoxError, Layer, ServiceExt};
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
@@ -102,6 +102,49 @@ async fn one_tool_has_more_time_than_the_others() {
         let answer = stack.oneshot(Call::tool(tool)).await.unwrap();
         assert!(answer.is_error);
         assert_eq!(begun.elapsed(), end, "{tool}");
+    }
+}
+
+/// How many attempts a layer makes of a call that may run again, and until when.
+async fn made<L>(layer: &L, call: Call) -> (usize, Duration)
+where
+    L: Layer<Script>,
+    L::Service: Service<Call>,
+{
+    let tool = Script::new((0..9).map(|_| lost()));
+    let begun = Instant::now();
+    drop(layer.layer(tool.clone()).oneshot(call).await);
+    (tool.calls().len(), begun.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_policy_holds_for_every_call_of_a_layer_and_those_of_tools_go_before_it() {
+    let backoff = Backoff::new(SECOND, SECOND).unwrap();
+    let policy = Policy::new()
+        .max_attempts(4)
+        .backoff(backoff)
+        .repeat_ok(true);
+    let of_tool = || Policies::new().tool("pay", Policy::new().repeat_ok(false));
+    let retry = || RetryLayer::builder().jitter(Jitter::none());
+    let alone = retry()
+        .policy(policy.clone())
+        .policies(of_tool())
+        .build()
+        .unwrap();
+    let preset = ResilienceLayer::builder()
+        .log(CallLogLayer::off())
+        .retry(retry().max_attempts(2).build().unwrap())
+        .policy(policy)
+        .policies(of_tool())
+        .build()
+        .unwrap();
+    for (name, expected) in [("look", (4, 3 * SECOND)), ("pay", (1, Duration::ZERO))] {
+        assert_eq!(made(&alone, Call::tool(name)).await, expected, "{name}");
+        assert_eq!(
+            made(&preset, Call::tool(name)).await,
+            expected,
+            "{name}, preset"
+        );
     }
 }
 
