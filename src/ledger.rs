@@ -11,7 +11,14 @@
 //! own, whose retries are not this call's.
 
 use crate::failure::{Class, Code, Failure};
-use std::{cell::RefCell, fmt, time::Duration};
+use pin_project::pin_project;
+use std::{
+    cell::RefCell,
+    fmt,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
 use tokio::time::Instant;
 
 tokio::task_local! {
@@ -31,6 +38,8 @@ pub(crate) struct Ledger {
     pub(crate) failure: Option<Failure>,
     /// Whether the flag is ours: the tool's result was a failure without one.
     pub(crate) was_unflagged: bool,
+    /// Whether the answer comes from the store of idempotency keys.
+    pub(crate) was_replayed: bool,
 }
 
 /// One attempt that failed and was followed by a wait.
@@ -82,13 +91,31 @@ impl fmt::Display for CallId {
 
 impl Ledger {
     pub(crate) fn new() -> Self {
+        Self::unnoted(CallId::random())
+    }
+
+    /// Of a call of which nothing is noted.
+    pub(crate) fn unnoted(id: CallId) -> Self {
         Self {
-            id: CallId::random(),
+            id,
             attempts: 0,
             retries: Vec::new(),
             failure: None,
             was_unflagged: false,
+            was_replayed: false,
         }
+    }
+
+    /// A ledger for a run that may outlive its caller: under the caller's id, if there is one.
+    pub(crate) fn of_run() -> Self {
+        Self::unnoted(call_id())
+    }
+
+    fn absorb(&mut self, run: Self) {
+        self.attempts = self.attempts.max(run.attempts);
+        self.retries.extend(run.retries);
+        self.failure = run.failure.or(self.failure.take());
+        self.was_unflagged |= run.was_unflagged;
     }
 
     /// Keeps this ledger open while `poll` runs, which must not panic.
@@ -113,6 +140,23 @@ pub(crate) fn note(write: impl FnOnce(&mut Ledger)) -> bool {
         .unwrap_or(false)
 }
 
+/// Hands what a run noted over to the call that waited for it. If nobody keeps a ledger any more, the
+/// operator still learns of a crash.
+pub(crate) fn hand_over(run: Ledger) {
+    let mut run = Some(run);
+    note(|ledger| {
+        if let Some(run) = run.take() {
+            ledger.absorb(run);
+        }
+    });
+    let Some(Ledger { id, failure, .. }) = run else {
+        return;
+    };
+    if let Some(failure) = failure.filter(|failure| failure.class() == Class::Crash) {
+        tracing::error!(call_id = %id, error = %failure.chain(), "a tool failed unexpectedly");
+    }
+}
+
 /// The id of the call that is being polled, or a new one where nobody keeps a ledger.
 pub(crate) fn call_id() -> CallId {
     known_id().unwrap_or_else(CallId::random)
@@ -123,6 +167,43 @@ pub(crate) fn known_id() -> Option<CallId> {
     let mut id = None;
     note(|ledger| id = Some(ledger.id));
     id
+}
+
+/// A future that is polled under a ledger of its own, and gives it at its end.
+#[pin_project]
+pub(crate) struct Recorded<F> {
+    #[pin]
+    future: F,
+    // Out only while the future is polled.
+    ledger: Option<Box<Ledger>>,
+}
+
+impl<F> Recorded<F> {
+    pub(crate) fn new(ledger: Ledger, future: F) -> Self {
+        Self {
+            future,
+            ledger: Some(Box::new(ledger)),
+        }
+    }
+}
+
+impl<F: Future> Future for Recorded<F> {
+    type Output = (F::Output, Option<Box<Ledger>>);
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let Some(ledger) = this.ledger.take() else {
+            return this.future.poll(cx).map(|output| (output, None));
+        };
+        let (polled, ledger) = ledger.keep(|| this.future.poll(cx));
+        match polled {
+            Poll::Ready(output) => Poll::Ready((output, ledger)),
+            Poll::Pending => {
+                *this.ledger = ledger;
+                Poll::Pending
+            }
+        }
+    }
 }
 
 thread_local! {

@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! CallLog      opens an entry; closes it with the outcome, also when the call is dropped
+//! Idempotency  (server, optional) a known key? the stored answer · else claim, run, store
 //! IsError      a failure becomes a flagged result; the tool's own result comes back untouched
 //! FatalStop    shut? answers with the cause · a fatal failure passing up shuts it
 //! Retry        may it repeat, does the wait fit? then wait, make ready, and again
@@ -42,6 +43,7 @@
 //! | [`reconnect`] | when a connection is made again |
 //! | [`is_error`] | what a model and a host read |
 //! | [`fatal`] | what ends the process |
+//! | [`idempotency`] | how a call with a key runs once, and brings its first answer to each attempt |
 //! | [`call_log`] | what an operator reads |
 //! | [`observe`] | what watches the decisions of the layers |
 //! | [`preset`] | all of it, in order |
@@ -73,6 +75,7 @@ pub mod classify;
 pub mod convert;
 pub mod failure;
 pub mod fatal;
+pub mod idempotency;
 pub mod is_error;
 mod json;
 mod ledger;

@@ -38,6 +38,8 @@ const DOORS: &[(&str, &[&str])] = &[
         &["call", "classify", "failure", "ledger", "observe"],
     ),
     ("fatal", &["failure", "observe"]),
+    // What it answers by itself is shown as everything else is.
+    ("idempotency", &["call", "failure", "is_error", "ledger"]),
     ("call_log", &["call", "failure", "ledger"]),
     (
         "preset",
@@ -48,6 +50,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "classify",
             "failure",
             "fatal",
+            "idempotency",
             "is_error",
             "observe",
             "policy",
@@ -69,6 +72,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "classify",
             "failure",
             "fatal",
+            "idempotency",
             "json",
             "ledger",
             "observe",
@@ -167,6 +171,8 @@ const PLAIN: &[&str] = &[
     "record.is_error()",
     "record.retries()",
     "record.was_unflagged()",
+    "record.was_replayed()",
+    "as u64",
     "retry_after().map(millis)",
     "text",
     "named(",

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`ToolCall`] | a request on its way down: which [`Method`], which tool, its arguments and [`Hints`] |
 //! | [`Progress`] | what a slow call reports by, so that limits of time follow it |
+//! | [`IdempotencyKey`] | what names a call for all its attempts |
+//! | [`Cancellation`] | whether the caller cancelled a call, or only lost its connection |
 //! | [`ToolResult`] | an answer on its way up: flagged or not, what it says, and how to build a [`Flagged`] one |
 //!
 //! # When to implement them
@@ -66,8 +68,10 @@
 //! ```
 
 mod arguments;
+mod cancellation;
 mod hint_source;
 mod hints;
+mod idempotency_key;
 mod method;
 mod progress;
 mod tool_call;
@@ -76,8 +80,10 @@ mod tool_result;
 pub(crate) use self::progress::{Attempt, Pause, due, ends_at_ceiling};
 pub use self::{
     arguments::Arguments,
+    cancellation::Cancellation,
     hint_source::HintSource,
     hints::Hints,
+    idempotency_key::{IdempotencyKey, InvalidKey, KEY_META},
     method::Method,
     progress::{Progress, Ticker},
     tool_call::ToolCall,

@@ -1,5 +1,8 @@
-use super::{Arguments, HintSource, Hints, Method, Progress};
+use super::{
+    Arguments, Cancellation, HintSource, Hints, IdempotencyKey, InvalidKey, Method, Progress,
+};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// A request to run one tool, or to read one resource or prompt.
 ///
@@ -54,6 +57,32 @@ pub trait ToolCall {
     ///
     /// With it, an attempt is cut off only when it reports nothing for its limit of time.
     fn progress(&self) -> Option<&Progress> {
+        None
+    }
+
+    /// The key that names this call for all its attempts, or why the one that was given is none.
+    ///
+    /// [`IdempotencyKey::of_request`] says where it is looked for. For
+    /// [`idempotency`](crate::idempotency).
+    fn idempotency_key(&self) -> Option<Result<IdempotencyKey, InvalidKey>> {
+        IdempotencyKey::of_request(self.meta(), self.arguments())
+    }
+
+    /// Who makes the call, in any form that tells one caller from another: the `Authorization` of the
+    /// HTTP request. `None` if all callers are one.
+    fn identity(&self) -> Option<Cow<'_, [u8]>> {
+        None
+    }
+
+    /// What continues an earlier round of the same call: `inputResponses` and `requestState`. Each
+    /// round runs once.
+    fn continuation(&self) -> Option<Value> {
+        None
+    }
+
+    /// Whether the caller has cancelled the call. Without it, a call that is dropped counts as one
+    /// whose caller lost its connection.
+    fn cancellation(&self) -> Option<&Cancellation> {
         None
     }
 }

@@ -142,15 +142,14 @@ impl Open {
 
     fn write(&self, ledger: Option<Ledger>, ending: Ending<'_>) {
         let latency = self.begun.elapsed();
-        let (mut retries, attempts, noted, was_unflagged) = match ledger {
-            Some(ledger) => (
-                ledger.retries,
-                ledger.attempts,
-                ledger.failure,
-                ledger.was_unflagged,
-            ),
-            None => (Vec::new(), 0, None, false),
-        };
+        let Ledger {
+            mut retries,
+            attempts,
+            failure: noted,
+            was_unflagged,
+            was_replayed,
+            ..
+        } = ledger.unwrap_or_else(|| Ledger::unnoted(self.call_id));
         let crash = matches!(ending, Ending::Panicked)
             .then(|| Failure::new(Class::Crash, "the stack around the tool panicked"));
         let failure = match &ending {
@@ -191,6 +190,7 @@ impl Open {
             code: failure.and_then(Failure::code).map(redacted_code),
             retries: &retries,
             was_unflagged,
+            was_replayed,
             error: error.as_deref(),
             call_id: self.call_id,
             request_id: self.request_id.as_deref(),

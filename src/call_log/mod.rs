@@ -41,6 +41,7 @@
 //! | `retry_stopped` | why it was not repeated, where waiting might have helped |
 //! | `retries` | each attempt that was followed by a wait: `class`, `code`, `wait_ms` |
 //! | `unflagged` | `true` if the result was a failure without a flag, and was flagged here |
+//! | `replayed` | `true` if the answer comes from the store of [idempotency](crate::idempotency) keys |
 //! | `error` | the failure with all its sources |
 //! | `call_id` | this call; the id that a model reads of a crash |
 //! | `request_id`, `session_id`, `trace_id` | JSON-RPC's, MCP's, and that of a W3C `traceparent` in `_meta` |

@@ -60,6 +60,7 @@ pub struct Record<'a> {
     pub(super) code: Option<Code>,
     pub(super) retries: &'a [Retried],
     pub(super) was_unflagged: bool,
+    pub(super) was_replayed: bool,
     pub(super) error: Option<&'a str>,
     pub(super) call_id: CallId,
     pub(super) request_id: Option<&'a str>,
@@ -170,6 +171,13 @@ impl Record<'_> {
         self.was_unflagged
     }
 
+    /// Whether the answer comes from the store of [idempotency](crate::idempotency) keys: the tool did
+    /// not run for this call.
+    #[must_use]
+    pub fn was_replayed(&self) -> bool {
+        self.was_replayed
+    }
+
     /// The failure with all its sources; redacted.
     #[must_use]
     pub fn error(&self) -> Option<&str> {
@@ -232,6 +240,7 @@ impl Record<'_> {
         }
         self.write_retries(&mut line);
         line.flag("unflagged", self.was_unflagged.then_some(true));
+        line.flag("replayed", self.was_replayed.then_some(true));
         if let Some(error) = self.error {
             line.text("error", error, ERROR_LIMIT);
         }

@@ -54,6 +54,7 @@ impl Sink for TracingEvents {
                     retry_stopped = record.stopped().map(|stopped| stopped.as_str()),
                     retries = (!record.retries().is_empty()).then_some(record.retries().len()),
                     unflagged = record.was_unflagged().then_some(true),
+                    replayed = record.was_replayed().then_some(true),
                     error = record.error().map(|error| escaped(error, MESSAGE_LIMIT, &[])),
                     call_id = %record.call_id(),
                     request_id = record.request_id(),

@@ -15,6 +15,8 @@ pub(crate) enum Witness {
     Server,
     /// The author of a handler, or the user of a layer, in an explicit word.
     Author,
+    /// The idempotency store, of this very key: whether a run of it began.
+    Store,
     /// Anybody else: a text, a part of an answer, a cause; also what another stack said of a call
     /// of its own.
     Hearsay,

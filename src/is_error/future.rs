@@ -78,7 +78,7 @@ fn see_through<R: ToolResult>(mut result: R, target: &Target, settings: &Setting
 }
 
 /// Answers a failure with a flagged result, or leaves it to the host.
-fn flag<R: ToolResult>(mut failure: Failure, target: &Target) -> Result<R, Failure> {
+pub(crate) fn flag<R: ToolResult>(mut failure: Failure, target: &Target) -> Result<R, Failure> {
     // A rule may have seen a failure in one that has no flag: as it is it would pass for a success.
     if let Some(result) = failure.take_result::<R>().filter(ToolResult::is_error) {
         hand_over(failure);

@@ -102,4 +102,5 @@ mod target;
 mod text;
 
 pub use self::{future::ResponseFuture, layer::IsErrorLayer, service::IsError};
+pub(crate) use self::{future::flag, target::Target};
 pub use crate::failure::META_KEY;

@@ -9,7 +9,7 @@ const IN_PLACE: usize = 48;
 
 /// Where a call went, for who has to name it after the call itself is gone.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(crate) struct Target {
     method: Method,
     hints: Hints,
     // Only if they may change while the call runs.
@@ -25,7 +25,7 @@ enum Name {
 
 impl Target {
     #[inline]
-    pub(super) fn of(call: &impl ToolCall) -> Self {
+    pub(crate) fn of(call: &impl ToolCall) -> Self {
         let name = call.name();
         Self {
             method: call.method(),

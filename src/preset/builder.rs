@@ -4,6 +4,7 @@ use crate::{
     call_log::{CallLogLayer, JsonLines},
     classify::ClassifyLayer,
     fatal::FatalLayer,
+    idempotency::{IdempotencyLayer, NoKeys},
     is_error::IsErrorLayer,
     observe::{Observer, Observers},
     policy::{InvalidPolicy, Policies, Policy},
@@ -22,8 +23,9 @@ const AROUND_A_CONNECTION: Duration = Duration::from_secs(60);
 /// Settings of a [`ResilienceLayer`] that are not the [defaults](super#defaults).
 #[derive(Debug, Default)]
 #[must_use = "settings do nothing until they are built"]
-pub struct ResilienceBuilder<L = Identity> {
+pub struct ResilienceBuilder<L = Identity, M = NoKeys> {
     inside: L,
+    keys: M,
     log: Option<CallLogLayer>,
     is_error: IsErrorLayer,
     fatal: FatalLayer,
@@ -35,11 +37,18 @@ pub struct ResilienceBuilder<L = Identity> {
     observers: Observers,
 }
 
-impl<L> ResilienceBuilder<L> {
+impl<L, M> ResilienceBuilder<L, M> {
     /// Where the log goes, and what of the arguments; [`CallLogLayer::off`] for none.
     pub fn log(mut self, layer: CallLogLayer) -> Self {
         self.log = Some(layer);
         self
+    }
+
+    /// Runs a call that has a key once, and brings its first answer to each attempt: see
+    /// [`idempotency`](crate::idempotency). Results have to be
+    /// [`StoredResult`](crate::idempotency::StoredResult)s then.
+    pub fn idempotency(self, layer: IdempotencyLayer) -> ResilienceBuilder<L, IdempotencyLayer> {
+        self.changed(|inside, _| (inside, layer))
     }
 
     /// Which unflagged results are failures.
@@ -150,9 +159,15 @@ impl<L> ResilienceBuilder<L> {
     /// # let _ = resilience;
     /// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
     /// ```
-    pub fn layer_inside<N>(self, layer: N) -> ResilienceBuilder<Stack<N, L>> {
+    pub fn layer_inside<N>(self, layer: N) -> ResilienceBuilder<Stack<N, L>, M> {
+        self.changed(|inside, keys| (Stack::new(layer, inside), keys))
+    }
+
+    fn changed<L2, M2>(self, change: impl FnOnce(L, M) -> (L2, M2)) -> ResilienceBuilder<L2, M2> {
+        let (inside, keys) = change(self.inside, self.keys);
         ResilienceBuilder {
-            inside: Stack::new(layer, self.inside),
+            inside,
+            keys,
             log: self.log,
             is_error: self.is_error,
             fatal: self.fatal,
@@ -170,7 +185,7 @@ impl<L> ResilienceBuilder<L> {
     /// # Errors
     ///
     /// When a setting cannot work, or two do not fit each other; the error names them.
-    pub fn build(self) -> Result<ResilienceLayer<L>, InvalidPolicy> {
+    pub fn build(self) -> Result<ResilienceLayer<L, M>, InvalidPolicy> {
         let (said, own) = self.retry.said();
         let policies = self.policies.as_ref().unwrap_or(own);
         let retry = self.retry.within(&self.policy, policies, &self.observers)?;
@@ -196,6 +211,7 @@ impl<L> ResilienceBuilder<L> {
             ready,
             classify: self.classify,
             inside: self.inside,
+            keys: self.keys,
         })
     }
 }

@@ -1,8 +1,5 @@
 use super::service::Layers;
-use crate::{
-    call::{ToolCall, ToolResult},
-    failure::{BoxError, Failure},
-};
+use crate::{failure::Failure, idempotency::NoKeys};
 use pin_project::pin_project;
 use std::{
     fmt,
@@ -13,32 +10,29 @@ use tower::Service;
 
 /// Response future of [`Resilience`](super::Resilience).
 #[pin_project]
-pub struct ResponseFuture<S, Req>
+pub struct ResponseFuture<S, Req, M = NoKeys>
 where
-    S: Service<Req, Response: ToolResult, Error: Into<BoxError>> + Clone,
-    Req: ToolCall + Clone,
+    Layers<S, M>: Service<Req>,
 {
     #[pin]
-    answer: <Layers<S> as Service<Req>>::Future,
+    answer: <Layers<S, M> as Service<Req>>::Future,
 }
 
-impl<S, Req> ResponseFuture<S, Req>
+impl<S, Req, M> ResponseFuture<S, Req, M>
 where
-    S: Service<Req, Response: ToolResult, Error: Into<BoxError>> + Clone,
-    Req: ToolCall + Clone,
+    Layers<S, M>: Service<Req>,
 {
     #[inline]
-    pub(super) fn new(answer: <Layers<S> as Service<Req>>::Future) -> Self {
+    pub(super) fn new(answer: <Layers<S, M> as Service<Req>>::Future) -> Self {
         Self { answer }
     }
 }
 
-impl<S, Req> Future for ResponseFuture<S, Req>
+impl<S, Req, M> Future for ResponseFuture<S, Req, M>
 where
-    S: Service<Req, Response: ToolResult, Error: Into<BoxError>> + Clone,
-    Req: ToolCall + Clone,
+    Layers<S, M>: Service<Req, Error = Failure>,
 {
-    type Output = Result<S::Response, Failure>;
+    type Output = Result<<Layers<S, M> as Service<Req>>::Response, Failure>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -46,10 +40,9 @@ where
     }
 }
 
-impl<S, Req> fmt::Debug for ResponseFuture<S, Req>
+impl<S, Req, M> fmt::Debug for ResponseFuture<S, Req, M>
 where
-    S: Service<Req, Response: ToolResult, Error: Into<BoxError>> + Clone,
-    Req: ToolCall + Clone,
+    Layers<S, M>: Service<Req>,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResponseFuture").finish_non_exhaustive()

@@ -5,6 +5,7 @@ use crate::{
     classify::{Classify, ClassifyLayer},
     failure::BoxError,
     fatal::{FatalHandle, FatalLayer},
+    idempotency::{Idempotency, IdempotencyHandle, IdempotencyLayer, NoKeys},
     is_error::IsErrorLayer,
     observe::Observers,
     policy::Policies,
@@ -21,7 +22,7 @@ use tower::{Layer, Service, layer::util::Identity};
 /// [module page](super) for the order, the defaults and an example. `L` are layers of others, right
 /// inside of [`Classify`], by [`layer_inside`](ResilienceBuilder::layer_inside).
 #[derive(Clone, Debug)]
-pub struct ResilienceLayer<L = Identity> {
+pub struct ResilienceLayer<L = Identity, M = NoKeys> {
     pub(super) log: CallLogLayer,
     pub(super) is_error: IsErrorLayer,
     pub(super) fatal: FatalLayer,
@@ -29,6 +30,7 @@ pub struct ResilienceLayer<L = Identity> {
     pub(super) ready: AlwaysReadyLayer,
     pub(super) classify: ClassifyLayer,
     pub(super) inside: L,
+    pub(super) keys: M,
     pub(super) timeout: TimeoutLayer,
     pub(super) connection_timeout: TimeoutLayer,
     pub(super) observers: Observers,
@@ -36,6 +38,9 @@ pub struct ResilienceLayer<L = Identity> {
 
 /// What [`ResilienceLayer::connect`] wraps in all layers, unless it has others inside.
 pub type Connected<C> = Resilience<Reconnect<Connection<C>>>;
+
+/// What [`ResilienceLayer::connect`] gives to watch the connection, and to end it.
+type Handle<C> = ReconnectHandle<Connection<C>>;
 
 /// One of the connections.
 pub type Connection<C> = Classify<Timeout<C>>;
@@ -59,7 +64,15 @@ impl ResilienceLayer {
     }
 }
 
-impl<L> ResilienceLayer<L> {
+impl<L> ResilienceLayer<L, IdempotencyLayer> {
+    /// Waits for runs that have lost their caller, and settles unknown outcomes.
+    #[must_use]
+    pub fn idempotency_handle(&self) -> &IdempotencyHandle {
+        self.keys.handle()
+    }
+}
+
+impl<L, M> ResilienceLayer<L, M> {
     /// What to wait on for the first fatal failure.
     #[must_use]
     pub fn fatal_handle(&self) -> FatalHandle {
@@ -93,22 +106,20 @@ impl<L> ResilienceLayer<L> {
     /// layers. A call waits for a connection for half of the retry window at most, so
     /// that what it fails with says why there is none. The handle watches the connection, and ends
     /// it.
-    pub fn connect<M, T, P>(
+    pub fn connect<C, T, P>(
         &self,
         reconnect: &ReconnectLayer<T, P>,
-        connector: M,
-    ) -> (
-        Resilience<L::Service>,
-        ReconnectHandle<Connection<M::Response>>,
-    )
+        connector: C,
+    ) -> (Resilience<L::Service, M>, Handle<C::Response>)
     where
-        L: Layer<Reconnect<Connection<M::Response>>>,
-        M: Service<T> + Clone + Send + 'static,
-        M::Response: Clone + Send + 'static,
-        M::Error: Into<BoxError>,
-        M::Future: Send,
+        L: Layer<Reconnect<Connection<C::Response>>>,
+        C: Service<T> + Clone + Send + 'static,
+        C::Response: Clone + Send + 'static,
+        C::Error: Into<BoxError>,
+        C::Future: Send,
         T: Clone + Send + 'static,
-        P: Probe<M::Response>,
+        P: Probe<C::Response>,
+        M: Clone,
     {
         let (timeout, classify, rules) = (
             self.connection_timeout.clone(),
@@ -126,15 +137,18 @@ impl<L> ResilienceLayer<L> {
         (self.guard(connection), handle)
     }
 
-    fn guard<S>(&self, inner: S) -> Resilience<L::Service>
+    fn guard<S>(&self, inner: S) -> Resilience<L::Service, M>
     where
         L: Layer<S>,
+        M: Clone,
     {
         let classified = self.classify.layer(self.inside.layer(inner));
         let retried = self.retry.layer(self.ready.layer(classified));
         // Ready, whatever happens: a call that is refused is a call too, and has its line.
         let stopping = self.fatal.clone().answering().layer(retried);
-        Resilience::of(self.log.layer(self.is_error.layer(stopping)))
+        let flagging = self.is_error.layer(stopping);
+        let keyed = Idempotency::with_mode(flagging, self.keys.clone());
+        Resilience::of(self.log.layer(keyed))
     }
 }
 
@@ -144,11 +158,12 @@ impl Default for ResilienceLayer {
     }
 }
 
-impl<S, L> Layer<S> for ResilienceLayer<L>
+impl<S, L, M> Layer<S> for ResilienceLayer<L, M>
 where
     L: Layer<Timeout<S>>,
+    M: Clone,
 {
-    type Service = Resilience<L::Service>;
+    type Service = Resilience<L::Service, M>;
 
     fn layer(&self, inner: S) -> Self::Service {
         self.guard(self.timeout.layer(inner))

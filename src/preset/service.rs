@@ -1,11 +1,11 @@
 use super::{ResilienceLayer, ResponseFuture};
 use crate::{
     always_ready::AlwaysReady,
-    call::{ToolCall, ToolResult},
     call_log::CallLog,
     classify::Classify,
-    failure::{BoxError, Failure},
+    failure::Failure,
     fatal::FatalStop,
+    idempotency::{Idempotency, NoKeys},
     is_error::IsError,
     retry::Retry,
     timeout::Timeout,
@@ -27,35 +27,41 @@ use tower::{Layer, Service};
 ///
 /// [`ResilienceLayer`]: super::ResilienceLayer
 /// [`connect`]: super::ResilienceLayer::connect
-pub struct Resilience<S> {
-    layers: Layers<S>,
+pub struct Resilience<S, M = NoKeys> {
+    layers: Layers<S, M>,
 }
 
-pub(super) type Layers<S> = CallLog<IsError<FatalStop<Retry<AlwaysReady<Classify<S>>>>>>;
+pub(super) type Layers<S, M> =
+    CallLog<Idempotency<IsError<FatalStop<Retry<AlwaysReady<Classify<S>>>>>, M>>;
 
-impl<S> Resilience<S> {
-    pub(super) fn of(layers: Layers<S>) -> Self {
+impl<S, M> Resilience<S, M> {
+    pub(super) fn of(layers: Layers<S, M>) -> Self {
         Self { layers }
     }
 
     /// What stands inside of `Classify`.
     #[must_use]
     pub fn get_ref(&self) -> &S {
-        let retry = self.layers.get_ref().get_ref().get_ref();
+        let retry = self.layers.get_ref().get_ref().get_ref().get_ref();
         retry.get_ref().get_ref().get_ref()
     }
 
     /// The same, to be changed.
     #[must_use]
     pub fn get_mut(&mut self) -> &mut S {
-        let retry = self.layers.get_mut().get_mut().get_mut();
+        let retry = self.layers.get_mut().get_mut().get_mut().get_mut();
         retry.get_mut().get_mut().get_mut()
     }
 
     /// Takes what stands inside of `Classify` out of the layers.
     #[must_use]
     pub fn into_inner(self) -> S {
-        let retry = self.layers.into_inner().into_inner().into_inner();
+        let retry = self
+            .layers
+            .into_inner()
+            .into_inner()
+            .into_inner()
+            .into_inner();
         retry.into_inner().into_inner().into_inner()
     }
 }
@@ -76,14 +82,13 @@ impl Resilience<()> {
     }
 }
 
-impl<S, Req> Service<Req> for Resilience<S>
+impl<S, M, Req> Service<Req> for Resilience<S, M>
 where
-    S: Service<Req, Response: ToolResult, Error: Into<BoxError>> + Clone,
-    Req: ToolCall + Clone,
+    Layers<S, M>: Service<Req, Error = Failure>,
 {
-    type Response = S::Response;
+    type Response = <Layers<S, M> as Service<Req>>::Response;
     type Error = Failure;
-    type Future = ResponseFuture<S, Req>;
+    type Future = ResponseFuture<S, Req, M>;
 
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
@@ -96,7 +101,7 @@ where
     }
 }
 
-impl<S: Clone> Clone for Resilience<S> {
+impl<S: Clone, M: Clone> Clone for Resilience<S, M> {
     fn clone(&self) -> Self {
         Self {
             layers: self.layers.clone(),
@@ -104,7 +109,7 @@ impl<S: Clone> Clone for Resilience<S> {
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for Resilience<S> {
+impl<S: fmt::Debug, M: fmt::Debug> fmt::Debug for Resilience<S, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Resilience")
             .field("layers", &self.layers)

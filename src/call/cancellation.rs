@@ -1,0 +1,61 @@
+use std::{
+    fmt,
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+};
+use tokio::sync::Notify;
+
+/// Whether the caller has cancelled the call in so many words.
+///
+/// A call that is dropped may only have lost its connection. A request type that can tell the two apart
+/// holds one, and gives it out by [`ToolCall::cancellation`](super::ToolCall::cancellation). Clones
+/// share it.
+#[derive(Clone, Default)]
+pub struct Cancellation(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    is_cancelled: AtomicBool,
+    notify: Notify,
+}
+
+impl Cancellation {
+    /// Creates the handle of a call that nobody has cancelled.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Says that the caller has cancelled the call.
+    pub fn cancel(&self) {
+        self.0.is_cancelled.store(true, SeqCst);
+        self.0.notify.notify_waiters();
+    }
+
+    /// Whether the caller has cancelled the call.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled.load(SeqCst)
+    }
+
+    /// Waits until the caller cancels the call; for ever if it does not.
+    pub async fn cancelled(&self) {
+        let mut notified = pin!(self.0.notify.notified());
+        // First in line, then a look: a word between the two is heard.
+        notified.as_mut().enable();
+        if !self.is_cancelled() {
+            notified.await;
+        }
+    }
+}
+
+impl fmt::Debug for Cancellation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cancellation")
+            .field("is_cancelled", &self.is_cancelled())
+            .finish()
+    }
+}

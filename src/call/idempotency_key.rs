@@ -1,0 +1,155 @@
+use super::Arguments;
+use crate::failure::is_same_word;
+use serde_json::{Map, Value};
+use std::{fmt, sync::Arc};
+
+/// The name of the key in `params._meta`.
+pub const KEY_META: &str = "io.crates.mcp-resilience/idempotency-key";
+
+/// The longest key, in bytes.
+const LONGEST: usize = 255;
+
+/// The other names of the key in `_meta`, compared without case, `_` and `-`: `idempotencyKey` of
+/// SEP-3182, `idempotency-key` of the Universal Commerce Protocol, `idempotency_key` of others.
+const OTHER_NAME: &str = "idempotencykey";
+
+/// Names one call for all its attempts: 1 to 255 visible ASCII characters.
+///
+/// See [`idempotency`](crate::idempotency) for what becomes of a call that has one. A clone costs no
+/// allocation.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct IdempotencyKey(Arc<str>);
+
+/// Why a text is not an [`IdempotencyKey`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidKey {
+    /// There is nothing in it.
+    #[error("it is empty: give 1 to 255 visible ASCII characters")]
+    Empty,
+    /// It has more than 255 bytes.
+    #[error("it has {0} bytes: give at most 255")]
+    TooLong(usize),
+    /// It has a blank, a control character, or one beyond ASCII.
+    #[error("it has characters other than visible ASCII")]
+    NotVisibleAscii,
+    /// It is a number, an object, or another value of JSON.
+    #[error("it is not a string")]
+    NotAString,
+}
+
+impl IdempotencyKey {
+    /// Checks a key.
+    ///
+    /// ```
+    /// use mcp_resilience::call::{IdempotencyKey, InvalidKey};
+    ///
+    /// let key = IdempotencyKey::new("order-123")?;
+    /// assert_eq!(key.as_str(), "order-123");
+    /// assert_eq!(IdempotencyKey::new(""), Err(InvalidKey::Empty));
+    /// assert_eq!(IdempotencyKey::new("order 123"), Err(InvalidKey::NotVisibleAscii));
+    /// # Ok::<_, InvalidKey>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If it is empty, has more than 255 bytes, or has a character that is not visible ASCII.
+    pub fn new(key: impl AsRef<str>) -> Result<Self, InvalidKey> {
+        let key = key.as_ref();
+        if key.is_empty() {
+            return Err(InvalidKey::Empty);
+        }
+        if key.len() > LONGEST {
+            return Err(InvalidKey::TooLong(key.len()));
+        }
+        if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(InvalidKey::NotVisibleAscii);
+        }
+        Ok(Self(key.into()))
+    }
+
+    /// A random key of 128 bits, as 32 hexadecimal digits.
+    #[must_use]
+    pub fn random() -> Self {
+        let random: u128 = rand::random();
+        Self(format!("{random:032x}").into())
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The key in a request: under [`KEY_META`] in `_meta`, else under one of the names that others
+    /// use there, else as `idempotency_key` in an argument `meta`. `None` if there is none.
+    #[must_use]
+    pub fn of_request(
+        meta: Option<&Map<String, Value>>,
+        arguments: Option<Arguments<'_>>,
+    ) -> Option<Result<Self, InvalidKey>> {
+        let found = meta.and_then(|meta| meta.get(KEY_META).or_else(|| named(meta)));
+        let found = found.or_else(|| named(member(arguments?, "meta")?.as_object()?));
+        Some(Self::of_value(found?))
+    }
+
+    /// The key in an argument; a path of names with dots leads into objects.
+    pub(crate) fn of_argument(
+        arguments: Arguments<'_>,
+        path: &str,
+    ) -> Option<Result<Self, InvalidKey>> {
+        let mut names = path.split('.');
+        let first = member(arguments, names.next()?)?;
+        let found = names.try_fold(first, |value, name| value.get(name))?;
+        (!found.is_null()).then(|| Self::of_value(found))
+    }
+
+    /// The key in an HTTP header: a text, or the same in quotes.
+    #[cfg(feature = "rmcp")]
+    pub(crate) fn of_header(header: &[u8]) -> Result<Self, InvalidKey> {
+        let text = std::str::from_utf8(header).map_err(|_not_ascii| InvalidKey::NotVisibleAscii)?;
+        let text = text.trim();
+        let quoted = text
+            .strip_prefix('"')
+            .and_then(|text| text.strip_suffix('"'));
+        Self::new(quoted.unwrap_or(text))
+    }
+
+    fn of_value(value: &Value) -> Result<Self, InvalidKey> {
+        Self::new(value.as_str().ok_or(InvalidKey::NotAString)?)
+    }
+}
+
+fn named(members: &Map<String, Value>) -> Option<&Value> {
+    let mut members = members.iter();
+    let found = members.find(|(name, _)| is_same_word(OTHER_NAME, name));
+    found.map(|(_, value)| value)
+}
+
+fn member<'a>(arguments: Arguments<'a>, name: &str) -> Option<&'a Value> {
+    match arguments {
+        Arguments::Object(members) => members.get(name),
+        Arguments::Value(value) => value.get(name),
+    }
+}
+
+impl fmt::Display for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Who has the key may read the answer: a log shows its length alone.
+impl fmt::Debug for IdempotencyKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IdempotencyKey({} bytes)", self.0.len())
+    }
+}
+
+impl std::str::FromStr for IdempotencyKey {
+    type Err = InvalidKey;
+
+    fn from_str(key: &str) -> Result<Self, InvalidKey> {
+        Self::new(key)
+    }
+}

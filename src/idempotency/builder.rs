@@ -1,0 +1,160 @@
+use super::{
+    IdempotencyLayer,
+    config::{Config, Scope, Times, Tool},
+    store::Store,
+};
+use crate::call::ToolCall;
+use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+
+/// The largest outcome that is kept, unless it is set: 1 MiB.
+const LARGEST: usize = 1 << 20;
+
+/// Settings of an [`IdempotencyLayer`] that are not the [defaults](super#defaults).
+#[must_use = "settings do nothing until they are built"]
+pub struct IdempotencyBuilder {
+    store: Arc<dyn Store>,
+    times: Times,
+    largest: usize,
+    runs_unprotected: bool,
+    tools: HashMap<Box<str>, Tool>,
+    scope: Option<Arc<Scope>>,
+}
+
+/// A setting of an [`IdempotencyLayer`] that cannot work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InvalidIdempotency {
+    /// No claim would hold.
+    #[error("`lease` is {0:?}: give a claim at least 100 ms between two signs of life")]
+    ShortLease(Duration),
+    /// A call would run again while its first answer is awaited.
+    #[error(
+        "`keep` is {0:?}: keep outcomes for at least 1 s, and for as long as a caller may try again"
+    )]
+    ShortKeep(Duration),
+    /// No call could ever be claimed.
+    #[error("`patience` is zero: give the store some time")]
+    ZeroPatience,
+}
+
+impl IdempotencyBuilder {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            times: Times::default(),
+            largest: LARGEST,
+            runs_unprotected: false,
+            tools: HashMap::new(),
+            scope: None,
+        }
+    }
+
+    /// How long an outcome is kept, from the end of its run: 24 h, unless set. An attempt that comes
+    /// later runs the call again.
+    pub fn keep(mut self, keep: Duration) -> Self {
+        self.times.keep = keep;
+        self
+    }
+
+    /// How long a claim holds without a sign of life: 30 s, unless set. A run renews it three times in
+    /// that time, however long it takes. A runner that died is found out when it has passed.
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.times.lease = lease;
+        self
+    }
+
+    /// How long a call waits for another run of its key: 55 s, unless set, since callers hang up at
+    /// 60 s. Zero fails it at once.
+    pub fn wait(mut self, wait: Duration) -> Self {
+        self.times.wait = wait;
+        self
+    }
+
+    /// How long a call waits for the store before it runs: 5 s, unless set. For the end of a run it is
+    /// the lease, if that is longer.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.times.patience = patience;
+        self
+    }
+
+    /// How long a run may go on after its caller is gone: 1 h, unless set. Then it is stopped, and its
+    /// outcome is unknown.
+    pub fn run_limit(mut self, limit: Duration) -> Self {
+        self.times.alone = limit;
+        self
+    }
+
+    /// The largest outcome that is kept, in bytes: 1 MiB, unless set. A larger one is kept as done,
+    /// without its answer.
+    pub fn max_outcome(mut self, bytes: usize) -> Self {
+        self.largest = bytes;
+        self
+    }
+
+    /// Runs calls also while the store cannot be reached, **without protection**: such a call may run
+    /// twice. Each leaves a warning in the log. By default nothing runs then.
+    pub fn run_unprotected(mut self) -> Self {
+        self.runs_unprotected = true;
+        self
+    }
+
+    /// Refuses calls of this tool that have no key.
+    pub fn require_key(mut self, tool: impl Into<Box<str>>) -> Self {
+        self.tools.entry(tool.into()).or_default().is_required = true;
+        self
+    }
+
+    /// Takes the key of this tool's calls from an argument, if the request has none elsewhere. Dots in
+    /// the name lead into objects.
+    ///
+    /// If a model fills the argument in, each of its attempts has another key: let the host do it.
+    pub fn argument(mut self, tool: impl Into<Box<str>>, name: impl Into<Box<str>>) -> Self {
+        self.tools.entry(tool.into()).or_default().argument = Some(name.into());
+        self
+    }
+
+    /// Whose keys a call's key is among, instead of its [identity](ToolCall::identity). Callers with
+    /// equal results share keys and answers; `None` is one of them.
+    pub fn scope(
+        mut self,
+        identity: impl Fn(&dyn ToolCall) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Self {
+        self.scope = Some(Arc::new(identity));
+        self
+    }
+
+    /// Builds the layer.
+    ///
+    /// # Errors
+    ///
+    /// When a setting cannot work; the error names it.
+    pub fn build(self) -> Result<IdempotencyLayer, InvalidIdempotency> {
+        let times = self.times;
+        if times.lease < Duration::from_millis(100) {
+            return Err(InvalidIdempotency::ShortLease(times.lease));
+        }
+        if times.keep < Duration::from_secs(1) {
+            return Err(InvalidIdempotency::ShortKeep(times.keep));
+        }
+        if times.patience.is_zero() {
+            return Err(InvalidIdempotency::ZeroPatience);
+        }
+        Ok(IdempotencyLayer::of(Config {
+            store: self.store,
+            times,
+            largest: self.largest,
+            runs_unprotected: self.runs_unprotected,
+            tools: self.tools,
+            scope: self.scope,
+        }))
+    }
+}
+
+impl fmt::Debug for IdempotencyBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdempotencyBuilder")
+            .field("store", &self.store)
+            .field("times", &self.times)
+            .finish_non_exhaustive()
+    }
+}

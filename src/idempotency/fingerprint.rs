@@ -1,0 +1,49 @@
+use super::canonical::Canonical;
+use crate::call::{Arguments, ToolCall};
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// What a call does: a hash of its tool and its arguments.
+///
+/// Arguments are compared as JSON: the order of members, blanks and escapes do not matter, nor whether a
+/// whole number is written with a fraction (`1.0`). A call without arguments has an empty object.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    /// The fingerprint of a call.
+    #[must_use]
+    pub fn of(call: &impl ToolCall) -> Self {
+        let mut hash = Sha256::new();
+        let name = call.name();
+        hash.update((name.len() as u64).to_be_bytes());
+        hash.update(name);
+        let mut canonical = Canonical::new(hash);
+        match call.arguments() {
+            Some(Arguments::Object(members)) => canonical.object(members),
+            Some(Arguments::Value(value)) => canonical.value(value),
+            None => canonical.object(&serde_json::Map::new()),
+        }
+        Self(canonical.into_hash().finalize().into())
+    }
+
+    /// The fingerprint of these bytes, as it was stored.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes, to be stored.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fingerprint(")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}

@@ -1,0 +1,176 @@
+use super::{
+    RecordId, StoredResult,
+    config::Config,
+    outcome,
+    phase::Phase,
+    store::{Store, StoreError},
+};
+use crate::call::IdempotencyKey;
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+use tokio::{runtime::Handle, sync::watch, task::JoinSet, time};
+
+/// The most runs that go on without a caller. A further one is stopped, and its outcome is unknown.
+const MOST: usize = 10_000;
+
+/// The runs of a layer that have lost their caller, and the way to settle an unknown outcome.
+///
+/// The layer, its services and the handles share the runs. When the last of them is dropped, the runs
+/// that are left are dropped too.
+#[derive(Clone)]
+pub struct IdempotencyHandle {
+    config: Arc<Config>,
+    runs: Arc<Runs>,
+}
+
+#[derive(Default)]
+struct Runs {
+    tasks: Mutex<JoinSet<()>>,
+    count: watch::Sender<usize>,
+}
+
+type Driver = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl IdempotencyHandle {
+    pub(super) fn new(config: Arc<Config>) -> Self {
+        Self {
+            config,
+            runs: Arc::default(),
+        }
+    }
+
+    pub(super) fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    /// How many runs go on without a caller.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        *self.runs.count.borrow()
+    }
+
+    /// Waits until no run goes on without a caller. Dropping the future stops only the waiting.
+    pub async fn idle(&self) {
+        let mut count = self.runs.count.subscribe();
+        // The sender is in our hands.
+        let _ = count.wait_for(|count| *count == 0).await;
+    }
+
+    /// Says what an unknown call brought: it ran, with this answer. Later attempts get the answer.
+    /// `false` if the call is not unknown; then nothing changes.
+    ///
+    /// `identity` is what the [scope](super::IdempotencyBuilder::scope) gave for its caller: by
+    /// default the value of the `Authorization` header, or `None` without one.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be reached.
+    pub async fn settle_as_done<R: StoredResult>(
+        &self,
+        identity: Option<&[u8]>,
+        key: &IdempotencyKey,
+        answer: R,
+    ) -> Result<bool, StoreError> {
+        let value = outcome::keep(&Ok(answer), self.config.largest);
+        let record = RecordId::new(identity, key);
+        let keep = self.config.times.keep;
+        self.config.store.settle(&record, Some(value), keep).await
+    }
+
+    /// Says that an unknown call did not run. A later attempt runs it. `false` if the call is not
+    /// unknown; then nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be reached.
+    pub async fn settle_as_not_run(
+        &self,
+        identity: Option<&[u8]>,
+        key: &IdempotencyKey,
+    ) -> Result<bool, StoreError> {
+        let record = RecordId::new(identity, key);
+        let keep = self.config.times.keep;
+        self.config.store.settle(&record, None, keep).await
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.config.store
+    }
+
+    /// What a future keeps to hand its run over.
+    pub(super) fn adopter(&self) -> Adopter {
+        Adopter {
+            runs: Arc::downgrade(&self.runs),
+            config: Arc::clone(&self.config),
+        }
+    }
+}
+
+/// Takes a run over whose caller is gone.
+pub(super) struct Adopter {
+    // A run must not keep itself alive.
+    runs: Weak<Runs>,
+    config: Arc<Config>,
+}
+
+impl Adopter {
+    /// Sees a run to its end. Without a runtime, or a layer, it is dropped, and its outcome is unknown.
+    pub(super) fn adopt(&self, driver: Driver, phase: Phase) {
+        let (Some(runs), Ok(runtime)) = (self.runs.upgrade(), Handle::try_current()) else {
+            return;
+        };
+        let counted = Counted::new(&runs);
+        if *runs.count.borrow() > MOST {
+            tracing::warn!(
+                "too many calls run on without their callers: one is stopped, and its outcome is unknown"
+            );
+            phase.stop();
+        }
+        let alone = self.config.times.alone;
+        let seen_to_its_end = async move {
+            let mut driver = driver;
+            if time::timeout(alone, driver.as_mut()).await.is_err() {
+                tracing::warn!(
+                    limit_ms = alone.as_millis(),
+                    "a call without a caller ran for too long: it is stopped, and its outcome is unknown"
+                );
+                phase.stop();
+                driver.await;
+            }
+            drop(counted);
+        };
+        let mut tasks = runs.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn_on(seen_to_its_end, &runtime);
+    }
+}
+
+/// A run that goes on without a caller, until this is dropped.
+struct Counted(watch::Sender<usize>);
+
+impl Counted {
+    fn new(runs: &Runs) -> Self {
+        runs.count.send_modify(|count| *count += 1);
+        Self(runs.count.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
+
+impl fmt::Debug for IdempotencyHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdempotencyHandle")
+            .field("config", &self.config)
+            .field("running", &self.running())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,184 @@
+//! Runs a call that has a key once, and brings its first answer to each attempt.
+//!
+//! A call whose answer was lost can be neither repeated nor trusted, unless the server knows it again. With
+//! this layer it does: the caller gives the call a key, the same for all its attempts. The layer claims the
+//! key in a [store](store), runs the call, keeps its outcome, and answers later attempts from the store:
+//! across lost connections, and with a suitable store across restarts and replicas.
+//!
+//! | A call comes with a key that | This layer |
+//! |---|---|
+//! | is new | claims it, runs the call, keeps the outcome, answers |
+//! | runs, here or on another replica | waits for that run; after 55 s fails with [`codes::IN_FLIGHT`]: `Unavailable`, not sent, and a wait |
+//! | is done, with the same tool and arguments | answers with the kept outcome, field for field, marked by [`REPLAYED_META`] in `_meta` and by `replayed` in the log |
+//! | was used with another tool or other arguments | fails with [`codes::CONFLICT`]: `InvalidInput` |
+//! | was claimed by a run that died | runs it again if the tool may run twice, else fails with [`codes::UNKNOWN`]: it may have run, and nobody knows |
+//! | is done, and its answer was too large to keep | fails with [`codes::NOT_KEPT`]: it has run |
+//! | is no key | fails with [`codes::INVALID_KEY`]: `InvalidInput` |
+//!
+//! A call without a key passes, unless its tool [requires one](IdempotencyBuilder::require_key). So do
+//! resources and prompts: reading may happen twice. While the store cannot be reached, nothing runs:
+//! `Unavailable`, not sent; or, by [choice](IdempotencyBuilder::run_unprotected), without protection.
+//!
+//! # What is promised
+//!
+//! - A tool that may not run twice has at most one run for each key of an identity, as long as the outcome
+//!   is kept.
+//! - Each answer is the answer of that run.
+//! - What got lost is called unknown. It is never repeated, and never taken for a success.
+//!
+//! **And what is not.** An effect outside of the store and its record are two things. If the process dies
+//! between the two, the call is *unknown*: the store cannot know on which side it died. The lease of the
+//! claim ends, later attempts fail with [`codes::UNKNOWN`], and somebody has to look. Then the host
+//! [settles](IdempotencyHandle) the call: it ran, with this answer; or it did not. A tool closes that gap
+//! with the key itself: it hands the key on to a service that honours it (as Stripe does), or writes it in
+//! the transaction of its effect. Such a tool may run twice, and says so (`idempotentHint`); then a run
+//! that died is made again.
+//!
+//! # The end of a run
+//!
+//! | The run ends with | The key is |
+//! |---|---|
+//! | a result, flagged or not; a request for input; a task | done: later attempts get it |
+//! | a failure of the tool, of its input or output; a crash; an error of the protocol | done: later attempts get it |
+//! | a failure that says that the call did not run ([`NotSent`](crate::Delivery::NotSent), [`Refused`](crate::Delivery::Refused)) | new again: nothing ran |
+//! | a failure of the connection, of time, or of the process, that may have run | unknown |
+//! | a cancellation | unknown |
+//!
+//! # Keys
+//!
+//! A key has 1 to 255 visible ASCII characters. The layer looks for it in this order:
+//!
+//! 1. [`KEY_META`](crate::call::KEY_META) in `params._meta`;
+//! 2. `idempotencyKey`, `idempotency-key` or `idempotency_key` there;
+//! 3. the same in an argument `meta`;
+//! 4. the header `Idempotency-Key` of the HTTP request;
+//! 5. the [argument](IdempotencyBuilder::argument) that is named for the tool.
+//!
+//! The key comes from the host, which knows that two attempts are one call. A model that fills it in mints
+//! a new one each time.
+//!
+//! # Who sees whose answers
+//!
+//! Keys live in the scope of an identity: by default the value of the request's `Authorization`. Another
+//! identity with the same key has another record, and gets neither the answer nor a hint. **Callers without
+//! `Authorization` are one identity**: whoever knows the key gets the answer. Random keys cannot be
+//! guessed; for others, say by [`scope`](IdempotencyBuilder::scope) who the caller is. Tokens that are
+//! renewed are new identities: take the subject of the token then.
+//!
+//! A store holds hashes of identities, keys and arguments, and the answers as they are.
+//!
+//! # Cancellation
+//!
+//! A call that is dropped may only have lost its connection. So its run goes on to its end, and the next
+//! attempt finds the outcome. It belongs to the layer: its [`IdempotencyHandle`] waits for such runs, they
+//! have a [limit](IdempotencyBuilder::run_limit), and are dropped with the layer. A call that only waits for
+//! another run is dropped. A call that is cancelled in so many words
+//! ([`Cancellation`](crate::call::Cancellation)) stops; its outcome is unknown if it had begun.
+//!
+//! # Defaults
+//!
+//! | Setting | Default | Set by |
+//! |---|---|---|
+//! | outcomes are kept for | 24 h from the end of the run | [`keep`](IdempotencyBuilder::keep) |
+//! | a claim holds without a sign of life for | 30 s; a run renews it every 10 s | [`lease`](IdempotencyBuilder::lease) |
+//! | a call waits for another run | 55 s | [`wait`](IdempotencyBuilder::wait) |
+//! | a call waits for the store | 5 s; at the end of a run 30 s | [`patience`](IdempotencyBuilder::patience) |
+//! | a run without a caller goes on for | 1 h | [`run_limit`](IdempotencyBuilder::run_limit) |
+//! | the largest outcome | 1 MiB | [`max_outcome`](IdempotencyBuilder::max_outcome) |
+//! | a store that cannot be reached | nothing runs | [`run_unprotected`](IdempotencyBuilder::run_unprotected) |
+//! | a key is required | for no tool | [`require_key`](IdempotencyBuilder::require_key) |
+//! | identity | [`ToolCall::identity`](crate::call::ToolCall::identity) | [`scope`](IdempotencyBuilder::scope) |
+//!
+//! # What a store holds
+//!
+//! The name of a record is the SHA-256 of: a byte 1 and the identity, or a byte 0 and nothing; the key; and
+//! of a call that continues an earlier round its `inputResponses` and `requestState`. Identity and key each
+//! follow their length, as 8 bytes, big-endian.
+//!
+//! The value of a call that is done has a version, which is 1, and bytes: `R` and the result as JSON, as it
+//! is on the wire; or `F` and an object with `class`, `message`, `has_run`, and if they are known `code`,
+//! `retry_after_ms` and the JSON-RPC `error`. No bytes stand for an answer that is not kept.
+//!
+//! # When to use it
+//!
+//! On a server, between [`call_log`](crate::call_log) and [`is_error`](crate::is_error), so that it keeps
+//! what the caller sees: [`ResilienceBuilder::idempotency`](crate::preset::ResilienceBuilder::idempotency)
+//! puts it there. Not around tools that only read: they need no key.
+//!
+//! # Example
+//!
+//! ```
+//! use mcp_resilience::{Failure, idempotency::IdempotencyLayer};
+//! # use mcp_resilience::{call::{Flagged, KEY_META, ToolCall, ToolResult}, failure::BoxError, idempotency::StoredResult};
+//! # use serde_json::{Map, Value, json};
+//! use tower::{Service, ServiceBuilder, ServiceExt};
+//! # struct Call { meta: Map<String, Value> }
+//! # impl Call {
+//! #     fn with_key(key: &str) -> Self {
+//! #         Call { meta: Map::from_iter([(KEY_META.to_owned(), json!(key))]) }
+//! #     }
+//! # }
+//! # impl ToolCall for Call {
+//! #     fn name(&self) -> &str { "book" }
+//! #     fn meta(&self) -> Option<&Map<String, Value>> { Some(&self.meta) }
+//! # }
+//! # #[derive(Debug, PartialEq)]
+//! # struct Answer(u32);
+//! # impl ToolResult for Answer {
+//! #     fn is_error(&self) -> bool { false }
+//! #     fn flag(&mut self) {}
+//! #     fn from_failure(_: Flagged) -> Option<Self> { None }
+//! # }
+//! # impl StoredResult for Answer {
+//! #     fn encode(&self) -> Result<Vec<u8>, BoxError> { Ok(self.0.to_be_bytes().to_vec()) }
+//! #     fn decode(bytes: &[u8]) -> Result<Self, BoxError> { Ok(Answer(u32::from_be_bytes(bytes.try_into()?))) }
+//! #     fn mark_replayed(&mut self) {}
+//! # }
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Failure> {
+//!
+//! use std::sync::{Arc, atomic::{AtomicU32, Ordering::Relaxed}};
+//!
+//! let booked = Arc::new(AtomicU32::new(0));
+//! let mut tools = ServiceBuilder::new()
+//!     .layer(IdempotencyLayer::new())
+//!     .service_fn(move |_: Call| {
+//!         let seat = booked.fetch_add(1, Relaxed);
+//!         async move { Ok::<_, Failure>(Answer(seat)) }
+//!     });
+//!
+//! let first = tools.ready().await?.call(Call::with_key("order-123")).await?;
+//! let again = tools.ready().await?.call(Call::with_key("order-123")).await?;
+//! assert_eq!(first, again);
+//! # Ok(())
+//! # }
+//! ```
+
+mod builder;
+mod canonical;
+mod config;
+mod failures;
+mod fingerprint;
+mod future;
+mod handle;
+mod layer;
+mod outcome;
+mod phase;
+mod record_id;
+mod run;
+mod service;
+pub mod store;
+mod stored_result;
+
+pub use self::{
+    builder::{IdempotencyBuilder, InvalidIdempotency},
+    failures::codes,
+    fingerprint::Fingerprint,
+    future::ResponseFuture,
+    handle::IdempotencyHandle,
+    layer::IdempotencyLayer,
+    record_id::RecordId,
+    service::{Idempotency, NoKeys},
+    store::{MemoryStore, Store},
+    stored_result::{REPLAYED_META, StoredResult},
+};

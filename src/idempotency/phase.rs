@@ -1,0 +1,53 @@
+use crate::call::Cancellation;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering::Relaxed},
+};
+
+/// How far a call with a key has come, shared with the future that its caller polls.
+#[derive(Clone, Debug)]
+pub(super) struct Phase(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    at: AtomicU8,
+    stop: Cancellation,
+}
+
+impl Phase {
+    /// Nothing is claimed: it may be dropped.
+    pub(super) const WAITING: u8 = 0;
+    /// The claim is on its way.
+    pub(super) const CLAIMING: u8 = 1;
+    /// The call runs.
+    pub(super) const RUNNING: u8 = 2;
+
+    pub(super) fn new() -> Self {
+        Self(Arc::new(Shared {
+            at: AtomicU8::new(Self::WAITING),
+            stop: Cancellation::new(),
+        }))
+    }
+
+    pub(super) fn set(&self, phase: u8) {
+        self.0.at.store(phase, Relaxed);
+    }
+
+    /// Whether somebody has to see the call to its end, also if its caller is gone.
+    pub(super) fn has_claimed(&self) -> bool {
+        self.0.at.load(Relaxed) != Self::WAITING
+    }
+
+    /// Ends the run: nobody waits for it any longer.
+    pub(super) fn stop(&self) {
+        self.0.stop.cancel();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.0.stop.is_cancelled()
+    }
+
+    pub(super) async fn stopped(&self) {
+        self.0.stop.cancelled().await;
+    }
+}

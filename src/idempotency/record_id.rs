@@ -1,0 +1,61 @@
+use super::canonical::Canonical;
+use crate::call::IdempotencyKey;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// Under what a store keeps the record of a call: a hash of the caller's identity, of the key, and of
+/// the round of a call that asks for input.
+///
+/// Whoever reads the store learns neither identities nor keys. Another identity with the same key has
+/// another record.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RecordId([u8; 32]);
+
+impl RecordId {
+    /// The record of a call's first round. `identity` is `None` if all callers are one.
+    #[must_use]
+    pub fn new(identity: Option<&[u8]>, key: &IdempotencyKey) -> Self {
+        Self::of_round(identity, key, None)
+    }
+
+    pub(super) fn of_round(
+        identity: Option<&[u8]>,
+        key: &IdempotencyKey,
+        continuation: Option<&Value>,
+    ) -> Self {
+        let mut hash = Sha256::new();
+        hash.update([u8::from(identity.is_some())]);
+        let identity = identity.unwrap_or_default();
+        // With their lengths, so that no two of them run into each other.
+        for part in [identity, key.as_str().as_bytes()] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        if let Some(continuation) = continuation {
+            let mut canonical = Canonical::new(hash);
+            canonical.value(continuation);
+            hash = canonical.into_hash();
+        }
+        Self(hash.finalize().into())
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// As 64 hexadecimal digits.
+impl fmt::Display for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for RecordId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RecordId({self})")
+    }
+}

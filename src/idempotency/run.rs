@@ -1,0 +1,327 @@
+//! What becomes of one call that has a key.
+
+use super::{
+    Fingerprint, RecordId, StoredResult,
+    config::Config,
+    failures,
+    outcome::{self, Outcome},
+    phase::Phase,
+    store::{Claim, Claimed, Ending, StoreError, StoreFuture, Token},
+};
+use crate::{
+    call::{Cancellation, IdempotencyKey, ToolCall},
+    failure::{BoxError, Failure},
+    is_error::{self, Target},
+    ledger::{self, Ledger, Recorded},
+};
+use std::{
+    future::{pending, poll_fn},
+    pin::pin,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::time::{self, Instant, MissedTickBehavior};
+use tower::Service;
+
+/// The first pause before the store is asked again, and the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// One call that has a key.
+pub(super) struct Run {
+    pub(super) config: Arc<Config>,
+    pub(super) key: IdempotencyKey,
+    pub(super) record: RecordId,
+    pub(super) fingerprint: Fingerprint,
+    pub(super) may_run_twice: bool,
+    pub(super) target: Target,
+    pub(super) cancellation: Option<Cancellation>,
+    pub(super) phase: Phase,
+}
+
+/// What a claim came to, after all waiting.
+enum Turn<R> {
+    Run(Token),
+    RunUnprotected,
+    Answer(Outcome<R>),
+}
+
+impl Run {
+    /// Runs the call, or answers it from the store.
+    pub(super) async fn drive<S, Req>(self, ready: S, call: Req) -> Outcome<S::Response>
+    where
+        S: Service<Req, Response: StoredResult, Error: Into<BoxError>> + Clone,
+        Req: ToolCall,
+    {
+        let mut ready = Some(ready);
+        let token = match self.take_turn(&mut ready).await {
+            Turn::Run(token) => token,
+            Turn::RunUnprotected => {
+                let service = ready.take();
+                return match service {
+                    Some(service) => self.call(service, call).await.map_err(Failure::from_any),
+                    None => Err(failures::cancelled(false)),
+                };
+            }
+            Turn::Answer(answer) => return answer,
+        };
+        let Some(service) = ready else {
+            return Err(failures::cancelled(false));
+        };
+        let running = Recorded::new(Ledger::of_run(), self.call(service, call));
+        let (outcome, ledger) = tokio::select! {
+            biased;
+            finished = running => finished,
+            never = self.keep_lease(token) => match never {},
+            () = self.cancelled() => {
+                let ending = Ending::Unknown;
+                self.finish(token, Some(ending)).await;
+                return Err(failures::cancelled(true));
+            }
+        };
+        let outcome = outcome.map_err(Failure::from_any);
+        let failure = ledger.as_ref().and_then(|ledger| ledger.failure.as_ref());
+        let ending = outcome::ending(&outcome, failure, self.config.largest);
+        if let Some(ledger) = ledger {
+            ledger::hand_over(*ledger);
+        }
+        if self.finish(token, ending.clone()).await {
+            return outcome;
+        }
+        self.reconcile(outcome, ending).await
+    }
+
+    /// Waits until the call may run, or has an answer. The service is held only as long as nothing is
+    /// waited for but the store.
+    async fn take_turn<S, R>(&self, ready: &mut Option<S>) -> Turn<R>
+    where
+        S: Clone,
+        R: StoredResult,
+    {
+        let begun = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        let claim = Claim::new(
+            self.fingerprint,
+            self.config.times.lease,
+            self.config.times.keep,
+        );
+        let claim = claim.may_run_twice(self.may_run_twice);
+        let token = claim.token;
+        loop {
+            self.phase.set(Phase::CLAIMING);
+            let claimed = self
+                .ask(|| self.config.store.claim(&self.record, claim.clone()))
+                .await;
+            let lease_left = match claimed {
+                Ok(Claimed::Ours) if self.is_cancelled() => {
+                    self.finish(token, None).await;
+                    return Turn::Answer(Err(failures::cancelled(false)));
+                }
+                Ok(Claimed::Ours) => {
+                    self.phase.set(Phase::RUNNING);
+                    return Turn::Run(token);
+                }
+                Ok(Claimed::Done(value)) => return Turn::Answer(self.replay(&value)),
+                Ok(Claimed::Unknown) => return Turn::Answer(self.answer(failures::unknown())),
+                Ok(Claimed::Conflict) => return Turn::Answer(self.answer(failures::conflict())),
+                Ok(Claimed::Running { lease_left }) => lease_left,
+                Err(error) if self.config.runs_unprotected => {
+                    failures::unprotected(&self.key, error);
+                    self.phase.set(Phase::WAITING);
+                    return Turn::RunUnprotected;
+                }
+                Err(error) => {
+                    // The claim may have arrived all the same.
+                    let store = &self.config.store;
+                    let released = store.release(&self.record, token);
+                    let _ = time::timeout(FIRST_PAUSE, released).await;
+                    return Turn::Answer(self.answer(failures::store_unreachable(error)));
+                }
+            };
+            self.phase.set(Phase::WAITING);
+            // What limits concurrency is not held up by a call that only waits.
+            *ready = ready.take().map(unreadied);
+            let waited = begun.elapsed();
+            let Some(left) = self.config.times.wait.checked_sub(waited) else {
+                return Turn::Answer(self.answer(failures::in_flight(lease_left)));
+            };
+            let pause_now = pause.min(left.max(FIRST_PAUSE));
+            tokio::select! {
+                () = time::sleep(pause_now) => {}
+                () = self.cancelled() => return Turn::Answer(Err(failures::cancelled(false))),
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn call<S, Req>(&self, mut service: S, call: Req) -> Result<S::Response, S::Error>
+    where
+        S: Service<Req>,
+    {
+        poll_fn(|cx| service.poll_ready(cx)).await?;
+        let answer = service.call(call);
+        // It may hold a place that the next call needs.
+        drop(service);
+        answer.await
+    }
+
+    /// Renews the lease for as long as it is polled. A renewal that fails is made up by the next: a
+    /// claim whose lease has ended is still its own until another takes it over.
+    async fn keep_lease(&self, token: Token) -> std::convert::Infallible {
+        let lease = self.config.times.lease;
+        let mut ticks = time::interval(lease / 3);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.tick().await;
+        loop {
+            ticks.tick().await;
+            let renewed = self.config.store.renew(&self.record, token, lease);
+            match time::timeout(lease / 3, renewed).await {
+                Ok(Ok(true)) => {}
+                Ok(Ok(false)) => {
+                    tracing::warn!(
+                        "the claim of an idempotency key was taken over while its call runs"
+                    );
+                    return pending().await;
+                }
+                Ok(Err(error)) => {
+                    let failure = failures::store_unreachable(error);
+                    tracing::warn!(error = %failure.chain(), "the lease of an idempotency key could not be renewed");
+                }
+                Err(_) => {
+                    tracing::warn!("the lease of an idempotency key was not renewed in time");
+                }
+            }
+        }
+    }
+
+    /// Writes the end of a run. `false` if the claim is no longer its own, or nothing could be written.
+    async fn finish(&self, token: Token, ending: Option<Ending>) -> bool {
+        let Config { store, times, .. } = &*self.config;
+        // The run is not made again: it is worth more patience than a claim.
+        let patience = times.patience.max(times.lease);
+        let written = self
+            .ask_for(patience, || match ending.clone() {
+                Some(ending) => store.complete(&self.record, token, ending, times.keep),
+                None => store.release(&self.record, token),
+            })
+            .await;
+        match written {
+            Ok(is_ours) => is_ours || ending.is_none(),
+            Err(error) => {
+                let failure = failures::store_unreachable(error);
+                tracing::error!(error = %failure.chain(), "the outcome of a call could not be stored: another attempt learns only that it is unknown");
+                true
+            }
+        }
+    }
+
+    /// What the caller of a run gets whose claim was taken over: the outcome that is kept, so that all
+    /// callers get the same; its own if there is none.
+    async fn reconcile<R: StoredResult>(
+        &self,
+        outcome: Outcome<R>,
+        ending: Option<Ending>,
+    ) -> Outcome<R> {
+        let times = self.config.times;
+        let claim = Claim::new(self.fingerprint, times.lease, times.keep);
+        let token = claim.token;
+        let claimed = self
+            .ask(|| self.config.store.claim(&self.record, claim.clone()))
+            .await;
+        match claimed {
+            Ok(Claimed::Done(value)) => self.replay(&value),
+            // It was forgotten, or somebody said that it did not run.
+            Ok(Claimed::Ours) => {
+                self.finish(token, ending).await;
+                outcome
+            }
+            _ => outcome,
+        }
+    }
+
+    /// Asks the store, again and again for as long as the patience lasts.
+    async fn ask<'a, T>(
+        &'a self,
+        operation: impl Fn() -> StoreFuture<'a, T>,
+    ) -> Result<T, StoreError> {
+        self.ask_for(self.config.times.patience, operation).await
+    }
+
+    async fn ask_for<'a, T>(
+        &'a self,
+        patience: Duration,
+        operation: impl Fn() -> StoreFuture<'a, T>,
+    ) -> Result<T, StoreError> {
+        let first = time::timeout(patience, operation());
+        let mut error = match first.await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => error,
+            Err(_) => return Err(too_late(patience)),
+        };
+        let mut pause = FIRST_PAUSE;
+        let mut over = pin!(time::sleep(patience));
+        loop {
+            tokio::select! {
+                biased;
+                () = over.as_mut() => return Err(error),
+                () = time::sleep(pause) => {}
+            }
+            tokio::select! {
+                biased;
+                answer = operation() => match answer {
+                    Ok(answer) => return Ok(answer),
+                    Err(again) => error = again,
+                },
+                () = over.as_mut() => return Err(error),
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn replay<R: StoredResult>(&self, value: &super::store::Value) -> Outcome<R> {
+        match outcome::replay(value) {
+            Ok(Some(outcome)) => {
+                ledger::note(|ledger| ledger.was_replayed = true);
+                outcome
+            }
+            Ok(None) => self.answer(failures::not_kept()),
+            Err(error) => self.answer(failures::store_unreachable(error)),
+        }
+    }
+
+    fn answer<R: StoredResult>(&self, failure: Failure) -> Outcome<R> {
+        is_error::flag(failure, &self.target)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.phase.is_stopped()
+            || self
+                .cancellation
+                .as_ref()
+                .is_some_and(Cancellation::is_cancelled)
+    }
+
+    async fn cancelled(&self) {
+        let by_caller = async {
+            match &self.cancellation {
+                Some(cancellation) => cancellation.cancelled().await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            () = by_caller => {}
+            () = self.phase.stopped() => {}
+        }
+    }
+}
+
+/// The same service, without the place that it holds.
+fn unreadied<S: Clone>(service: S) -> S {
+    let unreadied = service.clone();
+    drop(service);
+    unreadied
+}
+
+fn too_late(patience: Duration) -> StoreError {
+    StoreError::new(format!("no answer from the store within {patience:?}"))
+}

@@ -1,0 +1,142 @@
+use super::{
+    Fingerprint, IdempotencyLayer, RecordId, ResponseFuture, StoredResult, failures, phase::Phase,
+    run::Run,
+};
+use crate::{
+    call::{IdempotencyKey, Method, ToolCall},
+    failure::{BoxError, Failure},
+    is_error::{self, Target},
+};
+use std::{
+    mem,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tower::{Layer, Service};
+
+/// Runs a call that has a key once, and brings its first answer to each attempt.
+///
+/// See the [module page](super).
+#[derive(Clone, Debug)]
+pub struct Idempotency<S, M = IdempotencyLayer> {
+    pub(super) inner: S,
+    pub(super) mode: M,
+}
+
+/// In place of [`IdempotencyLayer`]: keys are not looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoKeys;
+
+impl<S> Idempotency<S> {
+    /// Keeps outcomes in the memory of the process, with the defaults.
+    #[must_use]
+    pub fn new(inner: S) -> Self {
+        IdempotencyLayer::new().layer(inner)
+    }
+}
+
+impl<S, M> Idempotency<S, M> {
+    /// With keys, or without.
+    pub(crate) fn with_mode(inner: S, mode: M) -> Self {
+        Self { inner, mode }
+    }
+
+    inner_accessors!(inner);
+}
+
+impl Idempotency<()> {
+    /// The layer, with the defaults.
+    #[must_use]
+    pub fn layer() -> IdempotencyLayer {
+        IdempotencyLayer::new()
+    }
+}
+
+impl<S, Req> Service<Req> for Idempotency<S, NoKeys>
+where
+    S: Service<Req, Error = Failure>,
+{
+    type Response = S::Response;
+    type Error = Failure;
+    type Future = S::Future;
+
+    #[inline]
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        self.inner.poll_ready(cx)
+    }
+
+    #[inline]
+    fn call(&mut self, call: Req) -> Self::Future {
+        self.inner.call(call)
+    }
+}
+
+impl<S, Req> Service<Req> for Idempotency<S>
+where
+    S: Service<Req> + Clone + Send + 'static,
+    S::Response: StoredResult,
+    S::Error: Into<BoxError> + Send,
+    S::Future: Send,
+    Req: ToolCall + Send + 'static,
+{
+    type Response = S::Response;
+    type Error = Failure;
+    type Future = ResponseFuture<S::Future, S::Response>;
+
+    #[inline]
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        self.inner.poll_ready(cx).map_err(Failure::from_any)
+    }
+
+    #[inline]
+    fn call(&mut self, call: Req) -> Self::Future {
+        // Reading may happen twice.
+        if call.method() != Method::CallTool {
+            return ResponseFuture::passing(self.inner.call(call));
+        }
+        let config = self.mode.config();
+        match config.key(&call) {
+            Some(Ok(key)) => self.call_once(key, call),
+            Some(Err(problem)) => refuse(failures::invalid_key(problem), &call),
+            None if config.requires_key(&call) => refuse(failures::key_required(), &call),
+            None => ResponseFuture::passing(self.inner.call(call)),
+        }
+    }
+}
+
+type Answering<S, Req> = ResponseFuture<<S as Service<Req>>::Future, <S as Service<Req>>::Response>;
+
+impl<S: Clone> Idempotency<S> {
+    fn call_once<Req>(&mut self, key: IdempotencyKey, call: Req) -> Answering<S, Req>
+    where
+        S: Service<Req, Response: StoredResult, Error: Into<BoxError> + Send, Future: Send>
+            + Send
+            + 'static,
+        Req: ToolCall + Send + 'static,
+    {
+        let config = self.mode.config();
+        let identity = config.identity(&call);
+        let continuation = call.continuation();
+        let phase = Phase::new();
+        let run = Run {
+            record: RecordId::of_round(identity.as_deref(), &key, continuation.as_ref()),
+            config: Arc::clone(config),
+            key,
+            fingerprint: Fingerprint::of(&call),
+            may_run_twice: call.hints().may_repeat(),
+            target: Target::of(&call),
+            cancellation: call.cancellation().cloned(),
+            phase: phase.clone(),
+        };
+        // The instance that was made ready takes the call.
+        let clone = self.inner.clone();
+        let ready = mem::replace(&mut self.inner, clone);
+        let adopter = self.mode.handle().adopter();
+        ResponseFuture::running(run.drive(ready, call), phase, adopter)
+    }
+}
+
+/// What the layer answers before it has asked the store.
+fn refuse<F, R: StoredResult>(failure: Failure, call: &impl ToolCall) -> ResponseFuture<F, R> {
+    ResponseFuture::answered(is_error::flag(failure, &Target::of(call)))
+}

@@ -1,0 +1,30 @@
+use crate::failure::BoxError;
+use std::borrow::Cow;
+
+/// Why a store could not do what it was asked for.
+///
+/// The text says what happened and what to do. It goes to the log, and never to a model.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct StoreError {
+    message: Cow<'static, str>,
+    source: Option<BoxError>,
+}
+
+impl StoreError {
+    /// An error with a text of its own.
+    #[must_use]
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// What caused it.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<BoxError>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+}

@@ -1,0 +1,60 @@
+use crate::{call::ToolResult, failure::BoxError};
+
+/// The key of the mark in `_meta` of an answer that comes from the store.
+pub const REPLAYED_META: &str = "io.crates.mcp-resilience/replayed";
+
+/// A result that can be kept in a store, and be marked as one that comes from there.
+///
+/// Implemented for the answers of the adapters. What is encoded has to come back field for field.
+///
+/// ```
+/// use mcp_resilience::{
+///     call::{Flagged, ToolResult},
+///     failure::BoxError,
+///     idempotency::StoredResult,
+/// };
+///
+/// struct Answer {
+///     text: String,
+///     is_error: bool,
+///     is_replayed: bool,
+/// }
+/// # impl ToolResult for Answer {
+/// #     fn is_error(&self) -> bool { self.is_error }
+/// #     fn flag(&mut self) { self.is_error = true }
+/// #     fn from_failure(flagged: Flagged) -> Option<Self> {
+/// #         Some(Answer { text: flagged.text, is_error: true, is_replayed: false })
+/// #     }
+/// # }
+///
+/// impl StoredResult for Answer {
+///     fn encode(&self) -> Result<Vec<u8>, BoxError> {
+///         Ok(serde_json::to_vec(&(&self.text, self.is_error))?)
+///     }
+///     fn decode(bytes: &[u8]) -> Result<Self, BoxError> {
+///         let (text, is_error) = serde_json::from_slice(bytes)?;
+///         Ok(Answer { text, is_error, is_replayed: false })
+///     }
+///     fn mark_replayed(&mut self) {
+///         self.is_replayed = true;
+///     }
+/// }
+/// ```
+pub trait StoredResult: ToolResult {
+    /// Writes the result.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written. Then the call is kept as done, without its answer.
+    fn encode(&self) -> Result<Vec<u8>, BoxError>;
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are not of a result, or of a later version. Then nothing runs.
+    fn decode(bytes: &[u8]) -> Result<Self, BoxError>;
+
+    /// Marks the result as one that comes from the store: [`REPLAYED_META`] is `true` in its `_meta`.
+    fn mark_replayed(&mut self);
+}
