@@ -39,7 +39,10 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     ("fatal", &["failure", "observe"]),
     // What it answers by itself is shown as everything else is.
-    ("idempotency", &["call", "failure", "is_error", "ledger"]),
+    (
+        "idempotency",
+        &["call", "classify", "failure", "is_error", "ledger"],
+    ),
     ("call_log", &["call", "failure", "ledger"]),
     (
         "preset",
@@ -61,7 +64,15 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     (
         "serve",
-        &["call", "call_log", "classify", "failure", "fatal", "ledger"],
+        &[
+            "call",
+            "call_log",
+            "classify",
+            "failure",
+            "fatal",
+            "idempotency",
+            "ledger",
+        ],
     ),
     (
         "rmcp",

@@ -1,3 +1,5 @@
+#[cfg(feature = "rmcp")]
+use std::sync::Weak;
 use std::{
     fmt,
     pin::pin,
@@ -16,7 +18,7 @@ use tokio::sync::Notify;
 #[derive(Clone, Default)]
 pub struct Cancellation(Arc<Shared>);
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Shared {
     is_cancelled: AtomicBool,
     notify: Notify,
@@ -49,6 +51,29 @@ impl Cancellation {
         if !self.is_cancelled() {
             notified.await;
         }
+    }
+}
+
+/// Reaches a call as long as it goes on.
+#[cfg(feature = "rmcp")]
+#[derive(Debug)]
+pub(crate) struct WeakCancellation(Weak<Shared>);
+
+#[cfg(feature = "rmcp")]
+impl Cancellation {
+    pub(crate) fn downgrade(&self) -> WeakCancellation {
+        WeakCancellation(Arc::downgrade(&self.0))
+    }
+}
+
+#[cfg(feature = "rmcp")]
+impl WeakCancellation {
+    pub(crate) fn upgrade(&self) -> Option<Cancellation> {
+        self.0.upgrade().map(Cancellation)
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.strong_count() == 0
     }
 }
 

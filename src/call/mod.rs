@@ -77,6 +77,8 @@ mod progress;
 mod tool_call;
 mod tool_result;
 
+#[cfg(feature = "rmcp")]
+pub(crate) use self::cancellation::WeakCancellation;
 pub(crate) use self::progress::{Attempt, Pause, due, ends_at_ceiling};
 pub use self::{
     arguments::Arguments,

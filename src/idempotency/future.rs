@@ -1,5 +1,9 @@
 use super::{handle::Adopter, phase::Phase};
-use crate::failure::{BoxError, Failure};
+use crate::{
+    call::ToolResult,
+    failure::{BoxError, Failure},
+    is_error::{self, Target},
+};
 use pin_project::{pin_project, pinned_drop};
 use std::{
     fmt,
@@ -24,7 +28,8 @@ enum State<F, R: 'static> {
     Passing(#[pin] F),
     /// With a key. Boxed: it is large, and a future is moved about until it is polled.
     Running(Option<Box<Running<R>>>),
-    Answered(Option<Result<R, Failure>>),
+    /// Before the store was asked. Flagged when it is polled, so that the log learns of it.
+    Refused(Option<Box<(Failure, Target)>>),
 }
 
 struct Running<R: 'static> {
@@ -43,8 +48,8 @@ impl<F, R: 'static> ResponseFuture<F, R> {
         Self { state }
     }
 
-    pub(super) fn answered(answer: Result<R, Failure>) -> Self {
-        let state = State::Answered(Some(answer));
+    pub(super) fn refused(failure: Failure, target: Target) -> Self {
+        let state = State::Refused(Some(Box::new((failure, target))));
         Self { state }
     }
 
@@ -65,7 +70,7 @@ impl<F, R: 'static> ResponseFuture<F, R> {
 impl<F, R, E> Future for ResponseFuture<F, R>
 where
     F: Future<Output = Result<R, E>>,
-    R: 'static,
+    R: ToolResult,
     E: Into<BoxError>,
 {
     type Output = Result<R, Failure>;
@@ -77,7 +82,10 @@ where
             StateProj::Running(running) => running
                 .as_mut()
                 .map_or(Poll::Pending, |running| running.poll(cx)),
-            StateProj::Answered(answer) => answer.take().map_or(Poll::Pending, Poll::Ready),
+            StateProj::Refused(refusal) => match refusal.take() {
+                Some(refusal) => Poll::Ready(is_error::flag(refusal.0, &refusal.1)),
+                None => Poll::Pending,
+            },
         }
     }
 }

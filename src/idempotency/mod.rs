@@ -161,6 +161,7 @@ mod failures;
 mod fingerprint;
 mod future;
 mod handle;
+mod hears_keys;
 mod layer;
 mod outcome;
 mod phase;
@@ -176,6 +177,7 @@ pub use self::{
     fingerprint::Fingerprint,
     future::ResponseFuture,
     handle::IdempotencyHandle,
+    hears_keys::HearsKeys,
     layer::IdempotencyLayer,
     record_id::RecordId,
     service::{Idempotency, NoKeys},

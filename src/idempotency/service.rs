@@ -5,7 +5,7 @@ use super::{
 use crate::{
     call::{IdempotencyKey, Method, ToolCall},
     failure::{BoxError, Failure},
-    is_error::{self, Target},
+    is_error::Target,
 };
 use std::{
     mem,
@@ -97,8 +97,12 @@ where
         let config = self.mode.config();
         match config.key(&call) {
             Some(Ok(key)) => self.call_once(key, call),
-            Some(Err(problem)) => refuse(failures::invalid_key(problem), &call),
-            None if config.requires_key(&call) => refuse(failures::key_required(), &call),
+            Some(Err(problem)) => {
+                ResponseFuture::refused(failures::invalid_key(problem), Target::of(&call))
+            }
+            None if config.requires_key(&call) => {
+                ResponseFuture::refused(failures::key_required(), Target::of(&call))
+            }
             None => ResponseFuture::passing(self.inner.call(call)),
         }
     }
@@ -134,9 +138,4 @@ impl<S: Clone> Idempotency<S> {
         let adopter = self.mode.handle().adopter();
         ResponseFuture::running(run.drive(ready, call), phase, adopter)
     }
-}
-
-/// What the layer answers before it has asked the store.
-fn refuse<F, R: StoredResult>(failure: Failure, call: &impl ToolCall) -> ResponseFuture<F, R> {
-    ResponseFuture::answered(is_error::flag(failure, &Target::of(call)))
 }

@@ -5,7 +5,7 @@ use crate::{
     classify::{Classify, ClassifyLayer},
     failure::BoxError,
     fatal::{FatalHandle, FatalLayer},
-    idempotency::{Idempotency, IdempotencyHandle, IdempotencyLayer, NoKeys},
+    idempotency::{HearsKeys, Idempotency, IdempotencyHandle, NoKeys},
     is_error::IsErrorLayer,
     observe::Observers,
     policy::Policies,
@@ -64,10 +64,11 @@ impl ResilienceLayer {
     }
 }
 
-impl<L> ResilienceLayer<L, IdempotencyLayer> {
-    /// Waits for runs that have lost their caller, and settles unknown outcomes.
+impl<L, M: HearsKeys> ResilienceLayer<L, M> {
+    /// Waits for runs that have lost their caller, and settles unknown outcomes. `None` if keys are not
+    /// looked at.
     #[must_use]
-    pub fn idempotency_handle(&self) -> &IdempotencyHandle {
+    pub fn idempotency_handle(&self) -> Option<&IdempotencyHandle> {
         self.keys.handle()
     }
 }

@@ -26,6 +26,22 @@ impl Request {
     }
 }
 
+impl Request {
+    /// What a tool call continues, as it is on the wire.
+    #[cfg(feature = "rmcp")]
+    pub(super) fn continuation(&self) -> Option<serde_json::Value> {
+        let Self::Tool(params) = self else {
+            return None;
+        };
+        self.is_continuation().then(|| {
+            serde_json::json!({
+                "inputResponses": params.input_responses,
+                "requestState": params.request_state,
+            })
+        })
+    }
+}
+
 impl From<CallToolRequestParams> for Request {
     fn from(params: CallToolRequestParams) -> Self {
         Self::Tool(params)

@@ -1,4 +1,11 @@
-use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
+use crate::idempotency::IdempotencyHandle;
+use std::{
+    future::poll_fn,
+    pin::pin,
+    sync::{Arc, OnceLock},
+    task::Poll,
+    time::Duration,
+};
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -15,6 +22,8 @@ pub(crate) struct Running(Arc<State>);
 struct State {
     calls: watch::Sender<usize>,
     phase: watch::Sender<Phase>,
+    // Runs that go on without a caller are calls that run.
+    keyed: OnceLock<IdempotencyHandle>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd)]
@@ -46,6 +55,22 @@ impl Running {
         }
         self.enter(Phase::Over);
         self.notice().await;
+    }
+
+    /// Waits for the runs of this layer, too, that have lost their caller.
+    pub(crate) fn keep(&self, keyed: &IdempotencyHandle) {
+        let _ = self.0.keyed.set(keyed.clone());
+    }
+
+    /// Whether a layer remembers calls by their keys.
+    pub(crate) fn remembers_keys(&self) -> bool {
+        self.0.keyed.get().is_some()
+    }
+
+    /// Whether a run goes on without a caller.
+    pub(crate) fn goes_on_alone(&self) -> bool {
+        let keyed = self.0.keyed.get();
+        keyed.is_some_and(|keyed| keyed.running() > 0)
     }
 
     /// Waits until calls that were cut off, or cancelled, have noticed it.
@@ -88,6 +113,9 @@ impl Running {
 
     async fn none(&self) {
         let _ = self.0.calls.subscribe().wait_for(|calls| *calls == 0).await;
+        if let Some(keyed) = self.0.keyed.get() {
+            keyed.idle().await;
+        }
     }
 }
 

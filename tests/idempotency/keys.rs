@@ -24,21 +24,21 @@ fn counted(
     }))
 }
 
-fn with_meta(members: Value) -> Call {
-    let mut call = Call::new("book");
-    call.meta = members.as_object().unwrap().clone();
-    call
+fn with_meta(members: &Value) -> Call {
+    let meta = members.as_object().unwrap().clone();
+    let call = Call::new("book");
+    Call { meta, ..call }
 }
 
 #[tokio::test]
 async fn a_key_is_found_under_each_of_its_names() {
     let tools = counted(&IdempotencyLayer::new());
     for call in [
-        with_meta(json!({KEY_META: "order-1"})),
-        with_meta(json!({"idempotencyKey": "order-1"})),
-        with_meta(json!({"progressToken": 1, "idempotency-key": "order-1"})),
-        with_meta(json!({"idempotency_key": "order-1"})),
-        with_meta(json!({KEY_META: "order-1", "idempotencyKey": "another"})),
+        with_meta(&json!({KEY_META: "order-1"})),
+        with_meta(&json!({"idempotencyKey": "order-1"})),
+        with_meta(&json!({"progressToken": 1, "idempotency-key": "order-1"})),
+        with_meta(&json!({"idempotency_key": "order-1"})),
+        with_meta(&json!({KEY_META: "order-1", "idempotencyKey": "another"})),
     ] {
         let answer = tools.clone().oneshot(call.clone()).await.unwrap();
         assert_eq!(answer.text, "1", "{:?}", call.meta);
@@ -90,7 +90,7 @@ async fn what_is_no_key_is_refused_before_anything_runs() {
         (json!({"key": "order-1"}), "it is not a string"),
     ] {
         for name in [KEY_META, "idempotencyKey"] {
-            let call = with_meta(json!({name: key}));
+            let call = with_meta(&json!({name: key}));
             let answer = tools.clone().oneshot(call).await.unwrap();
             assert_eq!(answer.code(), Some(codes::INVALID_KEY), "{name}: {key}");
             assert!(answer.text.contains(problem), "{}", answer.text);
@@ -98,7 +98,7 @@ async fn what_is_no_key_is_refused_before_anything_runs() {
     }
     let answer = tools.clone().oneshot(Call::new("book")).await.unwrap();
     assert_eq!(answer.text, "1", "nothing ran before");
-    let longest = with_meta(json!({KEY_META: "k".repeat(255)}));
+    let longest = with_meta(&json!({KEY_META: "k".repeat(255)}));
     assert_eq!(tools.oneshot(longest).await.unwrap().text, "2");
 }
 

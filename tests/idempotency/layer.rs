@@ -108,10 +108,11 @@ async fn an_attempt_waits_for_the_run_and_gets_its_answer() {
         assert_eq!(answer.await.unwrap().unwrap().text, "1");
     }
     assert_eq!(diary.begun(), 1);
-    let late = begun.elapsed() - 20 * SECOND;
+    let took = begun.elapsed();
+    let latest = 20 * SECOND + SECOND / 2;
     assert!(
-        late <= SECOND / 2,
-        "the longest pause is half a second: {late:?}"
+        took <= latest,
+        "the longest pause is half a second: {took:?}"
     );
 }
 
@@ -138,7 +139,7 @@ async fn an_attempt_that_waits_too_long_is_told_to_come_back() {
 async fn an_outcome_is_kept_for_a_day_and_no_longer() {
     let (tools, diary) = slow(&IdempotencyLayer::new(), Duration::ZERO);
     tools.clone().oneshot(call()).await.unwrap();
-    sleep(24 * 60 * 60 * SECOND - SECOND).await;
+    sleep((24 * 60 * 60 - 1) * SECOND).await;
     let kept = tools.clone().oneshot(call()).await.unwrap();
     assert_eq!(kept, Answer::ok(1).replayed());
     sleep(SECOND).await;
@@ -301,7 +302,7 @@ async fn an_unknown_call_is_settled_by_the_host() {
 #[tokio::test(start_paused = true)]
 async fn nothing_runs_while_the_store_cannot_be_reached() {
     for fault in [Fault::Before, Fault::Hang] {
-        let store = Faulty::new(MemoryStore::new(), [fault; 1000]);
+        let store = Faulty::new(MemoryStore::new(), vec![fault; 1000]);
         let (tools, diary) = slow(&IdempotencyLayer::with_store(store.clone()), SECOND);
         let begun = Instant::now();
         let answer = tools.clone().oneshot(call()).await.unwrap();
@@ -342,7 +343,7 @@ async fn an_outcome_is_stored_once_the_store_is_back() {
 
 #[tokio::test(start_paused = true)]
 async fn a_layer_may_run_calls_without_protection() {
-    let store = Faulty::new(MemoryStore::new(), [Fault::Before; 1000]);
+    let store = Faulty::new(MemoryStore::new(), vec![Fault::Before; 1000]);
     let layer = IdempotencyLayer::builder(store)
         .run_unprotected()
         .build()

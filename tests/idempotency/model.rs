@@ -217,9 +217,10 @@ fn replica(store: &Faulty<MemoryStore>, plans: [Plan; KEYS], world: &Shared) -> 
 
 fn call(schedule: &Schedule, key: usize, is_other: bool) -> Call {
     let call = Call::keyed("book", &format!("key-{key}"));
-    let call = call.arguments(match is_other {
-        false => json!({"key": key}),
-        true => json!({"key": key, "other": true}),
+    let call = call.arguments(if is_other {
+        json!({"key": key, "other": true})
+    } else {
+        json!({"key": key})
     });
     if schedule.may_run_twice {
         call.may_run_twice()

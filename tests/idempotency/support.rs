@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use std::{
     borrow::Cow,
     collections::VecDeque,
+    fmt::Display,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -108,14 +109,14 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn ok(text: impl ToString) -> Self {
+    pub(crate) fn ok(text: impl Display) -> Self {
         Self {
             text: text.to_string(),
             ..Self::default()
         }
     }
 
-    pub(crate) fn flagged(text: impl ToString) -> Self {
+    pub(crate) fn flagged(text: impl Display) -> Self {
         Self {
             is_error: true,
             ..Self::ok(text)

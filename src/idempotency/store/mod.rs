@@ -3,8 +3,6 @@
 //! | Store | Survives a restart | Several processes | Feature |
 //! |---|---|---|---|
 //! | [`MemoryStore`] | no | no | |
-//! | `RedbStore`, a file | yes | no | `redb` |
-//! | `RedisStore`, Redis or Valkey | as durable as the server | yes | `redis` |
 //!
 //! # A store of your own
 //!

@@ -4,19 +4,26 @@ use super::{
     wire::CameAs,
 };
 use crate::{
-    call::{Arguments, Hints, Method, Progress, Ticker, ToolCall},
+    call::{
+        Arguments, Cancellation, Hints, IdempotencyKey, InvalidKey, Method, Progress, Ticker,
+        ToolCall,
+    },
     failure::Failure,
     rmcp::{Request, model, request},
 };
 use ::rmcp::{RoleServer, model::JsonObject, service::RequestContext};
 use serde_json::Value;
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering::Relaxed},
+use std::{
+    borrow::Cow,
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
 };
 
 /// A request that a client made of a handler, with its context.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ServerCall {
     request: Request,
     context: RequestContext<RoleServer>,
@@ -27,7 +34,13 @@ pub struct ServerCall {
     progress: Progress,
     // None if the client gave no token, or if nothing can be seen of what the tool sends.
     report: Option<Arc<Report>>,
+    identity: Option<Arc<Identity>>,
+    // Only if a run may outlive its request.
+    cancellation: Option<Cancellation>,
 }
+
+/// The user's word on who makes a call.
+pub(super) type Identity = dyn Fn(&ServerCall) -> Option<Vec<u8>> + Send + Sync;
 
 impl ServerCall {
     pub(super) fn new(
@@ -43,7 +56,27 @@ impl ServerCall {
             attempts: Arc::default(),
             progress: Progress::new(),
             report: None,
+            identity: None,
+            cancellation: None,
         }
+    }
+
+    /// The same call, whose caller is known by this, and which may outlive its request.
+    pub(super) fn remembered(
+        self,
+        identity: Option<Arc<Identity>>,
+        cancellation: Cancellation,
+    ) -> Self {
+        Self {
+            identity,
+            cancellation: Some(cancellation),
+            ..self
+        }
+    }
+
+    fn header(&self, name: &str) -> Option<&::http::HeaderValue> {
+        let parts = self.context.extensions.get::<::http::request::Parts>()?;
+        parts.headers.get(name)
     }
 
     /// The same call, with what its client is told of its progress.
@@ -150,7 +183,44 @@ impl ToolCall for ServerCall {
 
     /// The header of the HTTP request that carried it, if HTTP did.
     fn session_id(&self) -> Option<&str> {
-        let parts = self.context.extensions.get::<::http::request::Parts>()?;
-        parts.headers.get("mcp-session-id")?.to_str().ok()
+        self.header("mcp-session-id")?.to_str().ok()
+    }
+
+    /// That of the request, else the header `Idempotency-Key` of the HTTP request that carried it.
+    fn idempotency_key(&self) -> Option<Result<IdempotencyKey, InvalidKey>> {
+        IdempotencyKey::of_request(self.meta(), self.arguments()).or_else(|| {
+            let header = self.header("idempotency-key")?;
+            Some(IdempotencyKey::of_header(header.as_bytes()))
+        })
+    }
+
+    /// The header `Authorization` of the HTTP request that carried it, or what
+    /// [`Resilient::identity`](super::Resilient::identity) says.
+    fn identity(&self) -> Option<Cow<'_, [u8]>> {
+        match &self.identity {
+            Some(identity) => identity(self).map(Cow::Owned),
+            None => self
+                .header("authorization")
+                .map(|header| header.as_bytes().into()),
+        }
+    }
+
+    fn continuation(&self) -> Option<Value> {
+        self.request.continuation()
+    }
+
+    fn cancellation(&self) -> Option<&Cancellation> {
+        self.cancellation.as_ref()
+    }
+}
+
+impl fmt::Debug for ServerCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerCall")
+            .field("request", &self.request)
+            .field("context", &self.context)
+            .field("hints", &self.hints)
+            .field("unreadable", &self.unreadable)
+            .finish_non_exhaustive()
     }
 }

@@ -26,6 +26,11 @@ where
     ) -> Result<Answer, ErrorData> {
         let _counted = self.life.running.one_more();
         let hints = self.hints(&request, &context).await;
+        // Before the peer is exchanged for another.
+        let cancellation = self.life.running.remembers_keys().then(|| {
+            let cancellations = &self.cancellations;
+            cancellations.begin(&context.peer, &context.id)
+        });
         let reporting = Reporting::begin(
             &request,
             &mut context,
@@ -33,7 +38,10 @@ where
             self.heartbeat,
             &self.observers,
         );
-        let call = ServerCall::new(request, hints, context);
+        let mut call = ServerCall::new(request, hints, context);
+        if let Some(cancellation) = cancellation {
+            call = call.remembered(self.identity.clone(), cancellation);
+        }
         let report = reporting.as_ref().map(Reporting::report);
         self.send(call.reported(report), reporting).await
     }

@@ -131,7 +131,35 @@ where
     }
 
     fn get_info(&self) -> ServerConfig {
-        self.handler.get_info()
+        let mut info = self.handler.get_info();
+        self.tell(&mut info.capabilities);
+        info
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: Context,
+    ) -> Result<InitializeResult, ErrorData> {
+        let initializing = async { self.handler.initialize(request, context).await };
+        let mut result = under_net(initializing).await?;
+        self.tell(&mut result.capabilities);
+        Ok(result)
+    }
+
+    async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
+        let discovering = async { self.handler.discover(context).await };
+        let mut result = under_net(discovering).await?;
+        self.tell(&mut result.capabilities);
+        Ok(result)
+    }
+
+    /// A run that has lost its request may still be cancelled by it.
+    async fn on_cancelled(&self, notification: CancelledNotificationParam, context: Notified) {
+        if let Some(request) = &notification.request_id {
+            self.cancellations.cancel(&context.peer, request);
+        }
+        self.handler.on_cancelled(notification, context).await;
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -151,7 +179,11 @@ where
         request: &InitializeRequestParams,
     ) -> Result<InitializeResult, ErrorData> {
         let negotiated = catch_panic(|| self.handler.negotiate_initialize(request));
-        negotiated.unwrap_or_else(|panic| Err(data(thrown::report_panic(&panic))))
+        let negotiated = negotiated.unwrap_or_else(|panic| Err(data(thrown::report_panic(&panic))));
+        negotiated.map(|mut result| {
+            self.tell(&mut result.capabilities);
+            result
+        })
     }
 
     fn accepted_subscription_filter(
@@ -169,8 +201,6 @@ where
 
     forward! {
         ping(context: Context) -> ();
-        initialize(request: InitializeRequestParams, context: Context) -> InitializeResult;
-        discover(context: Context) -> DiscoverResult;
         complete(request: CompleteRequestParams, context: Context) -> CompleteResult;
         set_level(request: SetLevelRequestParams, context: Context) -> ();
         list_prompts(request: Page, context: Context) -> ListPromptsResult;
@@ -188,7 +218,6 @@ where
     }
 
     notify! {
-        on_cancelled(notification: CancelledNotificationParam, context: Notified);
         on_progress(notification: ProgressNotificationParam, context: Notified);
         on_initialized(context: Notified);
         on_roots_list_changed(context: Notified);

@@ -77,7 +77,11 @@ async fn answer<H: ServerHandler>(
     attempt: Attempt,
     ticker: Ticker,
 ) -> Result<ServerAnswer, ::rmcp::ErrorData> {
+    let key = call.idempotency_key();
     let (request, mut context) = call.into_parts();
+    if let Some(Ok(key)) = key {
+        context.extensions.insert(key);
+    }
     context.extensions.insert(attempt);
     context.extensions.insert(ticker);
     // Cancelled with the attempt, however it ends: for what the handler may have spawned.

@@ -1,12 +1,16 @@
-use super::{HandlerService, learned::Learned, progress::Bridges};
+use super::{
+    HandlerService, ServerCall, call::Identity, cancellations::Cancellations, capability,
+    learned::Learned, progress::Bridges,
+};
 use crate::{
     fatal::FatalHandle,
+    idempotency::{HearsKeys, IdempotencyHandle},
     observe::Observers,
     preset::{Resilience, ResilienceLayer},
     serve::Lifetime,
     timeout::Timeout,
 };
-use ::rmcp::ServerHandler;
+use ::rmcp::{ServerHandler, model::ServerCapabilities};
 use std::{fmt, sync::Arc, time::Duration};
 use tower::Layer;
 
@@ -30,6 +34,8 @@ pub struct Resilient<H, S = PresetStack<H>> {
     // Those of this clone: rmcp gives each session a clone of its own.
     pub(super) bridges: Bridges,
     pub(super) observers: Observers,
+    pub(super) cancellations: Cancellations,
+    pub(super) identity: Option<Arc<Identity>>,
 }
 
 impl<H: ServerHandler> Resilient<H> {
@@ -45,11 +51,15 @@ impl<H: ServerHandler> Resilient<H> {
 impl<H: ServerHandler, S> Resilient<H, S> {
     /// Wraps a handler in the preset with settings of yours, and with the layers of others in it.
     #[must_use]
-    pub fn with_preset<L>(handler: H, preset: &ResilienceLayer<L>) -> Self
+    pub fn with_preset<L, M>(handler: H, preset: &ResilienceLayer<L, M>) -> Self
     where
-        ResilienceLayer<L>: Layer<HandlerService<H>, Service = S>,
+        ResilienceLayer<L, M>: Layer<HandlerService<H>, Service = S>,
+        M: HearsKeys,
     {
         let mut server = Self::with_layer(handler, preset).ends_with(preset.fatal_handle());
+        if let Some(keyed) = preset.idempotency_handle() {
+            server = server.remembers(keyed);
+        }
         server.life.log = preset.log_sink();
         server.observers = preset.observers().clone();
         server
@@ -99,6 +109,8 @@ impl<H: ServerHandler, S> Resilient<H, S> {
             heartbeat: Some(HEARTBEAT),
             bridges: Bridges::default(),
             observers: Observers::default(),
+            cancellations: Cancellations::default(),
+            identity: None,
         }
     }
 
@@ -107,6 +119,43 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     #[must_use]
     pub fn ends_with(mut self, fatal: FatalHandle) -> Self {
         self.life.fatal = fatal;
+        self
+    }
+
+    /// Says in the server's capabilities that it honours idempotency keys, and waits at the end of the
+    /// server for the runs of this layer that have lost their caller. For a stack of your own that has an
+    /// [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer); the preset does so by itself.
+    #[must_use]
+    pub fn remembers(self, keyed: &IdempotencyHandle) -> Self {
+        self.life.running.keep(keyed);
+        self
+    }
+
+    /// Whose idempotency keys a call's key is among, instead of the value of the header `Authorization`:
+    /// the subject of a token, a tenant. `None` is an identity too.
+    ///
+    /// ```
+    /// # struct Bookshop;
+    /// # impl rmcp::ServerHandler for Bookshop {}
+    /// use mcp_resilience::rmcp::Resilient;
+    ///
+    /// /// What a layer in front of rmcp has put into the request's extensions.
+    /// #[derive(Clone)]
+    /// struct Subject(String);
+    ///
+    /// let server = Resilient::new(Bookshop).identity(|call| {
+    ///     let parts = call.context().extensions.get::<http::request::Parts>()?;
+    ///     let Subject(subject) = parts.extensions.get()?;
+    ///     Some(subject.clone().into_bytes())
+    /// });
+    /// # let _ = server;
+    /// ```
+    #[must_use]
+    pub fn identity(
+        mut self,
+        identity: impl Fn(&ServerCall) -> Option<Vec<u8>> + Send + Sync + 'static,
+    ) -> Self {
+        self.identity = Some(Arc::new(identity));
         self
     }
 
@@ -132,6 +181,13 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     pub fn heartbeat(mut self, every: impl Into<Option<Duration>>) -> Self {
         self.heartbeat = every.into().filter(|every| !every.is_zero());
         self
+    }
+
+    /// Adds to what the handler says of itself what the stack can do.
+    pub(super) fn tell(&self, capabilities: &mut ServerCapabilities) {
+        if self.life.running.remembers_keys() {
+            capability::add(capabilities);
+        }
     }
 
     /// The handler.
@@ -168,6 +224,8 @@ impl<H, S: Clone> Clone for Resilient<H, S> {
             heartbeat: self.heartbeat,
             bridges: Bridges::default(),
             observers: self.observers.clone(),
+            cancellations: Cancellations::default(),
+            identity: self.identity.clone(),
         }
     }
 }

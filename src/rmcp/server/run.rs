@@ -36,7 +36,7 @@ where
     ///
     /// | End | New calls | Running calls | Result | Exit code |
     /// |---|---|---|---|---|
-    /// | the client leaves (stdin ends) | none | get 10 s (after 5 s without progress and requests to the client, which rmcp ends), then are dropped: `cancelled` in the log | `Ok` | 0 |
+    /// | the client leaves (stdin ends) | none | get 10 s (after 5 s without progress and requests to the client, which rmcp ends), then are dropped: `cancelled` in the log; runs with a [key](crate::idempotency) get the [grace](Self::grace) on top | `Ok` | 0 |
     /// | SIGTERM, SIGINT, SIGHUP | refused | get the [grace](Self::grace) of 10 s, then are cut off and answered | `Ok` | 0 |
     /// | a second signal | refused | are cut off at once and answered | `Ok` | 0 |
     /// | a fatal failure | answered with the cause | as after a signal | `Err` | 1 |
@@ -139,6 +139,9 @@ where
                 reason = closed.as_mut() => {
                     // rmcp has cancelled the calls. Each writes its line when it notices.
                     life.running.notice().await;
+                    if life.running.goes_on_alone() {
+                        life.running.end(life.grace, stop.next()).await;
+                    }
                     return check(reason);
                 }
                 cause = fatal => Err(cause),

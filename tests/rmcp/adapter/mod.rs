@@ -8,6 +8,7 @@ mod evidence;
 mod forward;
 mod forwarded;
 mod interim;
+mod keyed;
 mod learned;
 mod loop_failure;
 mod nested;

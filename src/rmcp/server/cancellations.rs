@@ -1,0 +1,64 @@
+use crate::call::{Cancellation, WeakCancellation};
+use ::rmcp::{
+    Peer, RoleServer,
+    model::{InitializeRequestParams, RequestId},
+};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The calls that may outlive their requests, so that a client can still cancel them.
+///
+/// A request's token is cancelled by its client and by the loss of the connection alike; the notification
+/// comes from the client alone.
+#[derive(Default)]
+pub(super) struct Cancellations(Mutex<Vec<Entry>>);
+
+struct Entry {
+    session: Arc<InitializeRequestParams>,
+    request: RequestId,
+    call: WeakCancellation,
+}
+
+impl Cancellations {
+    /// Gives a call its handle. A session is known by what its client said of itself, as rmcp keeps it in
+    /// one place for each; a call of a session that said nothing cannot be cancelled once its request
+    /// is gone.
+    pub(super) fn begin(&self, peer: &Peer<RoleServer>, request: &RequestId) -> Cancellation {
+        let cancellation = Cancellation::new();
+        if let Some(session) = peer.peer_info() {
+            let mut entries = self.entries();
+            // Twice as many as there are calls at most.
+            if entries.len() == entries.capacity() {
+                entries.retain(|entry| !entry.call.is_over());
+                let live = entries.len();
+                entries.reserve(live.max(8));
+            }
+            entries.push(Entry {
+                session,
+                request: request.clone(),
+                call: cancellation.downgrade(),
+            });
+        }
+        cancellation
+    }
+
+    /// Cancels the call of a request.
+    pub(super) fn cancel(&self, peer: &Peer<RoleServer>, request: &RequestId) {
+        let Some(session) = peer.peer_info() else {
+            return;
+        };
+        let is_meant =
+            |entry: &&Entry| entry.request == *request && Arc::ptr_eq(&entry.session, &session);
+        let calls: Vec<_> = {
+            let entries = self.entries();
+            let meant = entries.iter().filter(is_meant);
+            meant.filter_map(|entry| entry.call.upgrade()).collect()
+        };
+        for call in calls {
+            call.cancel();
+        }
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
