@@ -1,7 +1,7 @@
 //! Answers as careless servers write them: each ends its call because it came, on every wire.
 
 use crate::support::{Ledger, Log, SECOND, call, reconnect, resilience, retry, within};
-use mcp_resilience::rmcp::client::{Client, Connector};
+use mcp_resilience::rmcp::client::{ChildProcess, Client, Connector};
 use rmcp::model::CallToolResponse;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -32,6 +32,8 @@ enum End {
 use End::{Failed, Good, ToolError, Unreadable};
 
 const RESULT: &str = r#""result":{"content":[{"type":"text","text":"good"}]}"#;
+const PRETTY: &str = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": $ID,\n  \"result\": {\n    \"content\": [\n      \
+    { \"type\": \"text\", \"text\": \"good\" }\n    ]\n  }\n}";
 const ERROR: &str = r#""error":{"code":-32004,"message":"too many requests"}"#;
 
 /// An answer with these members beside its id.
@@ -116,9 +118,6 @@ fn cases() -> Vec<(String, &'static [Wire], End)> {
         (r#"{"jsonrpc":"2.0","\u0069d":$ID,"result":{"x":NaN}}"#.to_owned(), ALL, Unreadable("no json")),
         (good.replace("$ID", "[$ID]"), ALL, Good("good")),
         (good.replace("$ID", r#"{"value":$ID}"#), ALL, Good("good")),
-        // Ends of lines that are none.
-        (format!("{good}$STAY"), &[Stdio], Good("good")),
-        (format!("{good}\r$STAY"), &[Stdio], Good("good")),
         // The same member twice, further inside.
         (result(r#"{"content":[],"content":[{"type":"text","text":"good"}]}"#), ALL, Good("good")),
         (result(r#"{"content":[{"type":"text","text":"bad","text":"good"}]}"#), ALL, Good("good")),
@@ -180,6 +179,27 @@ fn odd_ids_and_numbers() -> Vec<(String, &'static [Wire], End)> {
         (error(r#"{"code":1e400,"message":"slow down"}"#), ALL, Failed("slow down")),
         (result(r#"{"content":[{"type":"text","text":"good"}],"structuredContent":{"n":-1e400}}"#), ALL, Good("good")),
         (format!("INFO {}", result(r#"{"content":[{"type":"text","text":"good"}],"_meta":{"n":[1e400]}}"#)), ALL, Good("good")),
+    ]
+}
+
+/// Answers whose lines or whose characters are not what they should be.
+#[rustfmt::skip]
+fn written_otherwise() -> Vec<(String, &'static [Wire], End)> {
+    let good = answer(RESULT);
+    vec![
+        // An answer over several lines, or as another language writes it.
+        (PRETTY.to_owned(), ALL, Good("good")),
+        (PRETTY.replace('\n', "\r\n"), ALL, Good("good")),
+        (format!("{{\"a\":\n{good}"), &[Stdio], Good("good")),
+        (good.replace('"', "'"), ALL, Unreadable("no json")),
+        (good.replace("\"id\"", "\"ID\""), ALL, Good("good")),
+        (good.replace("good", "good\\ud83d"), ALL, Good("good\u{fffd}")),
+        (result(r#"{"content":["good"]}"#), ALL, Good("good")),
+        // Ends of lines that are none.
+        (format!("[{good}]$STAY"), &[Stdio], Good("good")),
+        (format!("{good} and more$STAY"), &[Stdio], Good("good")),
+        (format!("{good}$STAY"), &[Stdio], Good("good")),
+        (format!("{good}\r$STAY"), &[Stdio], Good("good")),
     ]
 }
 
@@ -336,4 +356,26 @@ async fn a_line_that_belongs_to_no_call_is_told_in_the_failure_of_a_call_that_wa
             assert!(said.contains(reason), "{text}: {said}");
         }
     }
+}
+
+/// A server that writes for ever holds nobody up: not the limit of a start, and not other tasks.
+#[tokio::test]
+async fn a_child_that_floods_its_stdout_does_not_hold_up_its_own_limit() {
+    let flood = ChildProcess::new("sh")
+        .args(["-c", "exec yes"])
+        .start_timeout(SECOND);
+    let ticks = tokio::spawn(async {
+        let mut ticks = 0;
+        loop {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            ticks += 1;
+            if ticks == 100 {
+                return;
+            }
+        }
+    });
+    let (failure, ticked) = tokio::join!(within("a failure", Client::connect(flood)), ticks);
+    let chain = failure.unwrap_err().chain().to_string();
+    assert!(chain.contains("not ready within 1s"), "{chain}");
+    ticked.unwrap();
 }

@@ -1,4 +1,4 @@
-use super::{LONGEST, Long};
+use super::{LONGEST, Long, Scan, is_whole};
 use serde::de::IgnoredAny;
 use std::{io, mem, time::Duration};
 use tokio::{
@@ -10,6 +10,9 @@ use tokio::{
 const SILENCE: Duration = Duration::from_millis(200);
 
 /// Reads lines of a bounded length. A future that is dropped loses nothing.
+///
+/// An object that is written over several lines is one line, unless a whole message follows on its beginning,
+/// or silence.
 #[derive(Debug)]
 pub(in crate::rmcp) struct Lines<R> {
     stream: R,
@@ -18,6 +21,18 @@ pub(in crate::rmcp) struct Lines<R> {
     long: Option<Long>,
     /// How much of the line was found to be no whole message.
     looked_at: usize,
+    /// The lines before this one that begin an object.
+    open: Option<Open>,
+    /// A line that is whole already, after one that was given out.
+    next: Option<Vec<u8>>,
+}
+
+/// An object without its end.
+#[derive(Debug)]
+struct Open {
+    scan: Scan,
+    /// How long its lines are.
+    length: usize,
 }
 
 #[derive(Debug)]
@@ -36,25 +51,27 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             line: Vec::new(),
             long: None,
             looked_at: 0,
+            open: None,
+            next: None,
         }
     }
 
     /// The next line, without its end; none at the end of the stream.
     pub(in crate::rmcp) async fn next(&mut self) -> io::Result<Option<Line>> {
+        if let Some(line) = self.next.take() {
+            return Ok(Some(Line::Whole(line)));
+        }
         loop {
             let is_open = !self.line.is_empty() && self.looked_at < self.line.len();
             let chunk = if is_open {
-                match timeout(SILENCE, self.stream.fill_buf()).await {
-                    Ok(chunk) => chunk?,
-                    Err(_) if is_whole(&self.line) => {
-                        self.looked_at = 0;
-                        return Ok(Some(Line::Whole(mem::take(&mut self.line))));
+                let Ok(chunk) = timeout(SILENCE, self.stream.fill_buf()).await else {
+                    if self.may_end() {
+                        return Ok(Some(self.end()));
                     }
-                    Err(_) => {
-                        self.looked_at = self.line.len();
-                        continue;
-                    }
-                }
+                    self.looked_at = self.line.len();
+                    continue;
+                };
+                chunk?
             } else {
                 self.stream.fill_buf().await?
             };
@@ -79,26 +96,79 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
             }
             let consumed = part.len() + usize::from(end.is_some());
             self.stream.consume(consumed);
-            if end.is_some() {
-                let line = mem::take(&mut self.line);
-                self.looked_at = 0;
-                let long = self.long.take().map(Line::Long);
-                return Ok(Some(long.unwrap_or(Line::Whole(line))));
+            if end.is_some()
+                && let Some(line) = self.end_line()
+            {
+                return Ok(Some(line));
             }
         }
     }
+
+    /// Whether the line may end here, where silence follows.
+    fn may_end(&self) -> bool {
+        let is_between = self.open.as_ref();
+        let is_between = is_between.is_some_and(|open| open.length == self.line.len());
+        is_between || is_whole(&self.line)
+    }
+
+    fn end(&mut self) -> Line {
+        self.looked_at = 0;
+        self.open = None;
+        let line = mem::take(&mut self.line);
+        let long = self.long.take().map(Line::Long);
+        long.unwrap_or(Line::Whole(line))
+    }
+
+    /// The line that has ended, unless more of its object may follow.
+    fn end_line(&mut self) -> Option<Line> {
+        if self.long.is_some() {
+            return Some(self.end());
+        }
+        let Some(open) = &mut self.open else {
+            if !is_beginning(&self.line) {
+                return Some(self.end());
+            }
+            let mut scan = Scan::default();
+            scan.feed(&self.line);
+            self.line.push(b'\n');
+            let length = self.line.len();
+            self.open = Some(Open { scan, length });
+            return None;
+        };
+        let last = &self.line[open.length..];
+        if is_message(last) {
+            // It has nothing to do with the lines before it.
+            let last = self.line.split_off(open.length);
+            self.next = Some(last);
+            return Some(self.end());
+        }
+        open.scan.feed(last);
+        if open.scan.is_over() {
+            return Some(self.end());
+        }
+        self.line.push(b'\n');
+        open.length = self.line.len();
+        None
+    }
 }
 
-/// Whether a line needs no more bytes: from its first object on it is JSON that is complete.
-fn is_whole(line: &[u8]) -> bool {
-    if !line.trim_ascii_end().ends_with(b"}") {
+/// Whether a line begins an object and has not its end.
+fn is_beginning(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    if !line.starts_with(b"{") && !line.starts_with(b"[") || line.ends_with(b"}") {
         return false;
     }
-    let Some(begin) = line.iter().position(|byte| *byte == b'{') else {
-        return false;
-    };
-    let objects = serde_json::Deserializer::from_slice(&line[begin..]).into_iter::<IgnoredAny>();
-    objects.into_iter().all(|object| object.is_ok())
+    let json = serde_json::from_slice::<IgnoredAny>(line);
+    json.is_err_and(|error| error.is_eof())
+}
+
+/// Whether a line is a whole message.
+fn is_message(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    line.starts_with(b"{")
+        && line.ends_with(b"}")
+        && str::from_utf8(line).is_ok_and(|line| line.contains("\"jsonrpc\""))
+        && serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
 #[cfg(test)]
@@ -113,6 +183,8 @@ mod tests {
             ("INFO {\"id\":1}\r", true),
             (r#"{"id":1}{"id":2}"#, true),
             (r#"{"id":1,"result":{"#, false),
+            (r#"[{"id":1}]"#, true),
+            (r#"{"id":1} and more"#, true),
             ("{\"id\":1}{", false),
             ("12", false),
             ("no json}", false),
@@ -134,6 +206,57 @@ mod tests {
             };
             assert_eq!(line, expected.as_bytes(), "{text}");
         }
+    }
+
+    async fn all(text: &str) -> Vec<String> {
+        let mut lines = Lines::new(BufReader::new(text.as_bytes()));
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            let (Line::Whole(line) | Line::Last(line)) = line else {
+                panic!("{line:?}");
+            };
+            all.push(String::from_utf8(line).unwrap());
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn an_object_over_several_lines_is_one_line() {
+        let message = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+        for (text, expected) in [
+            (
+                "{\n  \"id\": 1\n}\nnext",
+                &["{\n  \"id\": 1\n}", "next"][..],
+            ),
+            ("{\r\n\"a\":{\r\n}\r\n}\r\n", &["{\r\n\"a\":{\r\n}\r\n}\r"]),
+            ("[\n{\n},\n{\n}\n]\n", &["[\n{\n},", "{\n}", "]"]),
+            // What only looks like the beginning of an object hides no message.
+            (
+                &format!("{{ starting\n{message}\n"),
+                &["{ starting", message],
+            ),
+            (&format!("{{\"a\":\n{message}\n"), &["{\"a\":\n", message]),
+            (
+                &format!("{{\"a\": \"b\nno\n{message}\nnext"),
+                &["{\"a\": \"b\nno\n", message, "next"],
+            ),
+            ("[info] no\n{}\n", &["[info] no", "{}"]),
+            ("{\"a\":\n1", &["{\"a\":\n1"]),
+        ] {
+            assert_eq!(all(text).await, expected, "{text}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_beginning_of_an_object_waits_for_no_more_than_silence() {
+        let (mut server, stream) = duplex(1024);
+        let mut lines = Lines::new(BufReader::new(stream));
+        server.write_all(b"{\"a\":\n").await.unwrap();
+        let line = timeout(Duration::from_secs(60), lines.next()).await;
+        assert!(matches!(line, Ok(Ok(Some(Line::Whole(line)))) if line == b"{\"a\":\n"));
+        server.write_all(b"{\"b\": 1").await.unwrap();
+        let line = timeout(Duration::from_secs(60), lines.next()).await;
+        assert!(line.is_err(), "a line has its end, or is whole");
     }
 
     #[tokio::test]

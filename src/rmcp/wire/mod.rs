@@ -5,15 +5,15 @@ mod long;
 mod scan;
 mod told;
 mod unreadable;
+mod whole;
 
-#[cfg(feature = "rmcp-client")]
-pub(super) use self::scan::ids;
 pub(super) use self::{
     lines::{Line, Lines},
     long::Long,
     scan::{Head, Scan},
     told::{Told, skipped},
     unreadable::{REASON, Unreadable},
+    whole::is_whole,
 };
 
 /// The longest line, body or event that is read: as rmcp does it.

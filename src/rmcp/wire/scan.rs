@@ -1,5 +1,3 @@
-#[cfg(feature = "rmcp-client")]
-use crate::failure::first;
 use serde_json::Value;
 
 /// How much of a name or a value is looked at, in bytes.
@@ -7,10 +5,6 @@ const TOKEN: usize = 64;
 
 /// How much of the end is kept, in bytes.
 const TAIL: usize = 256;
-
-/// How many ids of a broken text are looked at.
-#[cfg(feature = "rmcp-client")]
-const IDS: usize = 256;
 
 /// Looks for the id in a text that is no JSON, or too long or too deep to be read. It takes the text in
 /// parts, and keeps next to nothing of it.
@@ -212,19 +206,6 @@ impl Scan {
             self.method = serde_json::from_slice(&value).ok();
         }
     }
-}
-
-/// Whatever stands as an id in a text, the last first.
-#[cfg(feature = "rmcp-client")]
-pub(in crate::rmcp) fn ids(text: &str) -> impl Iterator<Item = Value> {
-    let named = text.rmatch_indices("\"id\"").take(IDS);
-    named.filter_map(|(at, name)| {
-        let before = text[..at].trim_end();
-        let value = text[at + name.len()..].trim_start().strip_prefix(':')?;
-        let (value, _) = first(value, 2 * TOKEN).split_once([',', '}'])?;
-        let is_name = before.ends_with(['{', ',']);
-        id(value.trim().as_bytes()).filter(|_| is_name)
-    })
 }
 
 fn id(token: &[u8]) -> Option<Value> {

@@ -1,8 +1,9 @@
 //! What the body of a response says.
 
 use super::HttpError;
-use crate::rmcp::client::wire::{
-    Asked, Found, LONGEST, Unread, Unreadable, is_whole, read as read_text,
+use crate::rmcp::{
+    client::wire::{Asked, Found, LONGEST, Unread, Unreadable, read as read_text},
+    wire::is_whole,
 };
 use ::rmcp::model::ServerJsonRpcMessage;
 use futures_util::StreamExt;

@@ -1,4 +1,7 @@
-use crate::rmcp::client::wire::{LONGEST, Long, is_whole};
+use crate::rmcp::{
+    client::wire::{LONGEST, Long},
+    wire::is_whole,
+};
 use sse_stream::Sse;
 use std::mem;
 

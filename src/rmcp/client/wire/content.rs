@@ -41,7 +41,11 @@ impl Content {
         let mut read = Self::default();
         let mut more = 0_usize;
         for block in blocks {
-            match self::block(block) {
+            let block = match block {
+                Value::String(text) => Ok(ContentBlock::text(text)),
+                block => self::block(block),
+            };
+            match block {
                 Ok(block) => read.blocks.push(block),
                 Err(_) if read.lost.len() >= STAND_INS - 1 => more += 1,
                 Err(lost) => read.lose(lost),

@@ -1,4 +1,8 @@
-use super::{Found, Long, asked::Pending, read::broken};
+use super::{
+    Long,
+    asked::Pending,
+    read::{Found, broken},
+};
 
 impl Long {
     /// The ends of the requests whose ids are in it; if there are none, that it is no message.

@@ -32,14 +32,16 @@ impl Members {
             && version.next().is_some_and(|version| version == "2.0")
     }
 
-    /// The one of that name that is not null.
+    /// The one of that name that is not null; else one whose name differs in its case.
     ///
     /// # Errors
     ///
     /// When there are two that differ.
     pub(super) fn only(&mut self, name: &str) -> Result<Option<Value>, String> {
         let mut only = None;
-        for (_, value) in self.0.iter_mut().filter(|(key, _)| key == name) {
+        let is_there = self.all(name).next().is_some();
+        let is_it = |key: &str| key == name || !is_there && key.eq_ignore_ascii_case(name);
+        for (_, value) in self.0.iter_mut().filter(|(key, _)| is_it(key)) {
             let value = value.take();
             match &only {
                 _ if value.is_null() => {}

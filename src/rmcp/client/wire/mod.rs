@@ -12,7 +12,9 @@
 //!
 //! | What comes | Is |
 //! |---|---|
-//! | bytes that are no UTF-8 | read with replacement characters |
+//! | bytes that are no UTF-8, halves of surrogate pairs | read with replacement characters |
+//! | a message over several lines | that message |
+//! | names in another case (`ID`, `Result`) | those names |
 //! | a byte order mark | skipped |
 //! | a list of messages (a batch) | each of them |
 //! | several messages on a line | each of them |
@@ -38,11 +40,11 @@
 //! | an error message that is no text, or missing | its JSON, or `the server gave no message` |
 //! | a result that is no object | unreadable; `{}` for requests whose result has no members, as `ping` |
 //! | a result of a tool without `content`, `structuredContent` or a flag that is true | unreadable, since rmcp takes it for a success |
-//! | `content` of a tool as a text or as one block | a list of one block |
+//! | `content` of a tool as a text or as one block; a text in it | a list of one block; a text block |
 //! | `isError` as `"true"`, `"false"`, 1 or 0 | the flag; another value: unreadable |
 //! | a block that rmcp cannot read | without `annotations` and `_meta`, if that helps; else a text block that names its type and the reason |
 //! | no block can be read, and there is no `structuredContent` | unreadable |
-//! | broken JSON, nested deeper than 127, longer than 16 MiB, more than 1,048,576 values | unreadable, if a scan finds a running id |
+//! | broken JSON, the literal of another language (`{'id': 1}`), nested deeper than 127, longer than 16 MiB, more than 1,048,576 values | unreadable, if a scan finds a running id |
 //! | a request or a notification without `jsonrpc`, with null members, or a notification whose `params` are no object | mended |
 //! | a request that cannot be read | refused with -32600 under its id |
 //! | a line without its end, followed by silence or the end of the stream | read, if its objects are complete |
@@ -73,6 +75,7 @@ mod answer;
 mod asked;
 mod content;
 mod error;
+mod literal;
 mod long;
 mod members;
 mod message;
@@ -81,19 +84,17 @@ mod read;
 mod refused;
 mod result;
 mod stdio;
+mod surrogates;
 #[cfg(test)]
 mod tests;
 mod unread;
 mod unreadable;
-#[cfg(feature = "rmcp-client-http")]
-mod whole;
 
 #[cfg(feature = "rmcp-client-http")]
 pub(super) use self::{
     asked::{Among, Anyone, Asked},
     error::read as read_error,
     read::{Found, read},
-    whole::is_whole,
 };
 pub(super) use self::{
     refused::refusal,

@@ -131,15 +131,17 @@ impl Visitor<'_> for OfName {
     }
 
     fn visit_str<E>(self, name: &str) -> Result<Name, E> {
-        Ok(match name {
-            "jsonrpc" => Name::Version,
-            "id" => Name::Id,
-            "method" => Name::Method,
-            "params" => Name::Params,
-            "result" => Name::Result,
-            "error" => Name::Error,
-            _ => Name::Other,
-        })
+        const NAMES: [(&str, Name); 6] = [
+            ("jsonrpc", Name::Version),
+            ("id", Name::Id),
+            ("method", Name::Method),
+            ("params", Name::Params),
+            ("result", Name::Result),
+            ("error", Name::Error),
+        ];
+        let mut names = NAMES.into_iter();
+        let known = names.find(|(known, _)| name.eq_ignore_ascii_case(known));
+        Ok(known.map_or(Name::Other, |(_, name)| name))
     }
 }
 

@@ -2,15 +2,14 @@ use super::{
     Unreadable,
     answer::{self, Answer},
     asked::{Asked, Pending, canonical},
-    message,
+    literal, message,
     outline::Outline,
+    surrogates::without_halves,
 };
-use crate::{
-    json,
-    rmcp::wire::{self, Scan},
-};
+use crate::{json, rmcp::wire::Scan};
 use ::rmcp::model::ServerJsonRpcMessage;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The most requests and notifications that are read in one text.
 pub(super) const MESSAGES: usize = 4096;
@@ -73,9 +72,10 @@ fn of_bytes(bytes: &[u8], pending: &mut impl Pending, is_last: bool) -> Vec<Foun
     let inner = inner.filter(|inner| inner.trim_start().starts_with(['{', '[']));
     // rmcp reads neither several messages in a text nor a byte order mark.
     let is_alone = inner.is_none() && text.len() == bytes.trim_ascii().len();
-    let text = inner.as_deref().unwrap_or(text);
+    let text = without_halves(inner.as_deref().unwrap_or(text));
+    let is_alone = is_alone && matches!(text, Cow::Borrowed(_));
     let reader = Reader {
-        text,
+        text: &text,
         is_alone,
         is_last,
         pending,
@@ -154,8 +154,7 @@ impl<P: Pending> Reader<'_, P> {
     /// Reads what begins with a brace, and says how much of it is done.
     fn object(&mut self, text: &str) -> usize {
         if !text[1..].trim_start().starts_with(['"', '}']) {
-            self.skip("it is no json-rpc message", text);
-            return 1;
+            return self.unlike_json(text);
         }
         if self.left == 0 {
             self.skip("it is no json", text);
@@ -225,6 +224,25 @@ impl<P: Pending> Reader<'_, P> {
         }
     }
 
+    /// The same for what does not begin as JSON does. The literal of another language may be an answer all the
+    /// same.
+    fn unlike_json(&mut self, text: &str) -> usize {
+        const REASON: &str = "it is no json";
+        if self.left > 0 && literal::begins(text) {
+            let length = Scan::default().feed(text.as_bytes());
+            self.left = self.left.saturating_sub(length);
+            let written = &text[..length];
+            let mut ids = literal::ids(written).filter(|_| literal::names_an_answer(written));
+            if let Some(asked) = ids.find_map(|id| self.pending.take(Some(&id))) {
+                self.found
+                    .push(broken(Unreadable::new(REASON, written), &asked));
+                return length;
+            }
+        }
+        self.skip("it is no json-rpc message", text);
+        1
+    }
+
     /// The same for what is no JSON.
     fn broken(&mut self, text: &str, reason: &str) -> usize {
         let mut scan = Scan::default();
@@ -251,7 +269,7 @@ impl<P: Pending> Reader<'_, P> {
             Some(id) => self.pending.take(Some(&id)),
             // Its quotes may be broken: then its members are not where they seem to be.
             None if may_be && !has_end => {
-                wire::ids(text).find_map(|id| self.pending.take(Some(&id)))
+                literal::ids(text).find_map(|id| self.pending.take(Some(&id)))
             }
             None => None,
         };

@@ -14,7 +14,13 @@ use ::rmcp::{
 };
 use std::{collections::VecDeque, io};
 use thiserror::Error;
-use tokio::io::{AsyncRead, AsyncWrite, BufReader, Empty, empty};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, BufReader, Empty, empty},
+    task::yield_now,
+};
+
+/// How many lines without a message are read before others have their turn: a server may write them for ever.
+const LINES: u32 = 32;
 
 /// A request was not written to its end. No server has read it: a line without its end is none.
 #[derive(Debug, Error)]
@@ -29,6 +35,8 @@ pub(in crate::rmcp::client) struct Stdio<R, W: AsyncWrite> {
     /// Read, and not handed on yet.
     found: VecDeque<ServerJsonRpcMessage>,
     unread: Unread,
+    /// Lines without a message since others had their turn.
+    in_vain: u32,
 }
 
 impl<R, W> Stdio<R, W>
@@ -43,6 +51,7 @@ where
             running: Running::default(),
             found: VecDeque::new(),
             unread,
+            in_vain: 0,
         }
     }
 
@@ -98,6 +107,11 @@ where
         loop {
             if let Some(message) = self.found.pop_front() {
                 return Some(message);
+            }
+            self.in_vain += 1;
+            if self.in_vain >= LINES {
+                self.in_vain = 0;
+                yield_now().await;
             }
             match self.lines.next().await {
                 Ok(Some(line)) => self.take(line),

@@ -141,6 +141,47 @@ fn the_last_line_of_a_stream_is_whole_or_cut_off() {
 }
 
 #[test]
+fn an_answer_in_another_writing_ends_its_call() {
+    for (text, expected) in [
+        (
+            r"{'jsonrpc': '2.0', 'id': 1, 'result': {'content': [], 'isError': False}}",
+            "-1",
+        ),
+        (r"{'jsonrpc': '2.0', 'result': {'id': 9}, 'id': 1}", "-1"),
+        (r#"{jsonrpc:"2.0",id:1,error:{code:-1,message:"no"}}"#, "-1"),
+        (r"{'jsonrpc': '2.0', 'id': '1', 'result': None}", "-1"),
+        (r#"{"jsonrpc":"2.0","ID":1,"Result":{"content":[]}}"#, "+1"),
+        (r#"{"Jsonrpc":"2.0","Id":1,"Result":{"Content":[]}}"#, "-1"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"ID":"own","result":{"content":[]}}"#,
+            "+1",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"\ud83d"}]}}"#,
+            "+1",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"result":{"content":["good"]}}"#,
+            "+1",
+        ),
+        (
+            r#"{'jsonrpc': '2.0', 'id': 9, 'result': {}} {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#,
+            "+1 u",
+        ),
+        (
+            r#"{dbg} {id: 1} {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#,
+            "+1 u",
+        ),
+        // No answers.
+        (r"{'id': 1, 'result': 'logged'}", "u"),
+        (r"{'level': 'info', 'request': {'id': 1}}", "u"),
+        (r"{'jsonrpc': '2.0', 'method': 'x', 'id': 1}", "u"),
+    ] {
+        assert_eq!(found(text), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_line_of_a_log_ends_no_call_whatever_members_it_has() {
     for text in [
         r#"{"level":"error","error":"disk full","id":1}"#,

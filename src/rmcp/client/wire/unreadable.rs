@@ -2,7 +2,7 @@ use super::{Unreadable, asked::Asked};
 use crate::failure::Failure;
 use ::rmcp::{
     ErrorData,
-    model::{ErrorCode, JsonRpcMessage, ServerJsonRpcMessage},
+    model::{ErrorCode, ServerJsonRpcMessage},
 };
 use serde_json::{Value, json};
 use std::sync::OnceLock;
@@ -32,7 +32,7 @@ impl Unreadable {
     /// Whether a message is one that [`answer`](Self::answer) made.
     #[cfg(feature = "rmcp-client-http")]
     pub(in crate::rmcp::client) fn is(message: &ServerJsonRpcMessage) -> bool {
-        matches!(message, JsonRpcMessage::Error(error) if Self::in_error(&error.error).is_some())
+        matches!(message, ServerJsonRpcMessage::Error(error) if Self::in_error(&error.error).is_some())
     }
 
     /// What [`answer`](Self::answer) made an error of; none if a server made it.
