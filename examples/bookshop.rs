@@ -8,65 +8,23 @@
 //! On stdio by default: stdout carries the protocol, stderr one JSON line for each call. SIGTERM,
 //! SIGINT and SIGHUP end it in order, with exit code 0; a fatal failure ends it with exit code 1.
 
-#[path = "call/tool_timeout.rs"]
-mod tool_timeout;
-
 mod shop;
+mod shop_rmcp;
 
-use clap::{Parser, builder::NonEmptyStringValueParser};
+use clap::Parser;
 use mcp_resilience::{
-    ResilienceLayer,
     classify::hush_panics,
-    fatal::{
-        Fatal,
-        startup::{self, OrFatal},
-    },
-    policy::{Policies, Policy},
-    retry::RetryLayer,
+    fatal::{Fatal, startup::OrFatal},
     rmcp::{Resilient, Stop},
 };
 use rmcp::transport::{
     StreamableHttpServerConfig, StreamableHttpService, stdio,
     streamable_http_server::session::local::LocalSessionManager,
 };
-use shop::{Bookshop, Catalog};
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use shop::options::Options;
+use shop_rmcp::Bookshop;
+use std::{net::SocketAddr, sync::Arc};
 use tokio::net::TcpListener;
-use tool_timeout::ToolTimeout;
-
-/// A bookshop that fails in every way, and never silently.
-#[derive(Debug, Parser)]
-struct Options {
-    /// Serve streamable HTTP at /mcp on this address, instead of stdio.
-    #[arg(long, value_name = "ADDR")]
-    http: Option<SocketAddr>,
-    /// Read the catalog, a JSON object of titles and authors, from a file.
-    #[arg(long, value_name = "FILE")]
-    catalog: Option<PathBuf>,
-    /// Refuse to start without this environment variable.
-    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
-    require_env: Option<String>,
-    /// The longest that one attempt of a call may take without progress: 10 minutes, unless given.
-    /// Further attempts begin within 55 s, or twice as long as that, if it is more.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    attempt_timeout: Option<Duration>,
-    /// The same for one tool; may be given again for others, and the last one counts.
-    #[arg(long, value_name = "NAME=SECONDS")]
-    tool_timeout: Vec<ToolTimeout>,
-    /// How long running calls may still take after a signal or a fatal failure: 10 s, unless given.
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    grace: Option<Duration>,
-}
-
-/// Leaves room for a second attempt of that length.
-fn window(limit: Duration) -> Duration {
-    limit.saturating_mul(2).max(Duration::from_secs(55))
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|error| format!("{error}"))?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
-}
 
 #[tokio::main]
 async fn main() {
@@ -79,29 +37,8 @@ async fn main() {
 }
 
 async fn run(options: Options) -> Result<(), Fatal> {
-    if let Some(name) = &options.require_env {
-        startup::env(name)?;
-    }
-    let catalog = match &options.catalog {
-        Some(path) => Catalog::read(path)?,
-        None => Catalog::embedded(),
-    };
-    let mut policies = Policies::new();
-    for tool in options.tool_timeout {
-        let policy = Policy::new()
-            .attempt_timeout(tool.limit)
-            .retry_window(window(tool.limit));
-        policies = policies.tool(tool.name, policy);
-    }
-    let mut resilience = ResilienceLayer::builder().policies(policies);
-    if let Some(limit) = options.attempt_timeout {
-        let retry = RetryLayer::builder().retry_window(window(limit));
-        resilience = resilience
-            .attempt_timeout(limit)
-            .retry(retry.build().or_fatal("bad settings")?);
-    }
-    let resilience = resilience.build().or_fatal("bad settings")?;
-    let mut server = Resilient::with_preset(Bookshop::new(catalog), &resilience);
+    let handler = Bookshop::new(options.shop()?);
+    let mut server = Resilient::with_preset(handler, &options.resilience()?);
     if let Some(grace) = options.grace {
         server = server.grace(grace);
     }

@@ -11,6 +11,7 @@
 )]
 
 mod shop;
+mod shop_rmcp;
 
 use mcp_resilience::{
     ResilienceLayer,
@@ -26,7 +27,8 @@ use rmcp::{
     service::RunningService,
 };
 use serde_json::{Value, json};
-use shop::{Bookshop, Catalog};
+use shop::{Catalog, Shop};
+use shop_rmcp::Bookshop;
 use std::{error::Error, time::Duration};
 use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
@@ -55,7 +57,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
 
     // This is the line that a server adds.
-    let server = Resilient::with_preset(Bookshop::new(Catalog::embedded()), &resilience);
+    let server = Resilient::with_preset(Bookshop::new(Shop::new(Catalog::embedded())), &resilience);
 
     let (server_end, client_end) = tokio::io::duplex(64 * 1024);
     let server = tokio::spawn(server.run(server_end));

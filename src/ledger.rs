@@ -211,7 +211,7 @@ thread_local! {
 }
 
 /// Drops a call that fails by that, and was not hung up on by its caller.
-#[cfg(feature = "rmcp")]
+#[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
 pub(crate) fn drop_for<T>(failure: Failure, call: T) {
     let before = DROPPED_FOR.replace(Some(failure));
     drop(call);

@@ -22,6 +22,7 @@
 //! | You have | Use |
 //! |---|---|
 //! | a server on rmcp | [`rmcp::Resilient`]: one line |
+//! | a server on tower-mcp | `tower_mcp::Resilient` (feature `tower-mcp`): one line |
 //! | a tower service of tool calls | [`ResilienceLayer`], or its layers by [`ServiceBuilder`](tower::ServiceBuilder) |
 //! | a server of others, to be called | `rmcp::client::Client` (feature `rmcp-client`) |
 //! | a connector of your own | [`ResilienceLayer::connect`] |
@@ -48,6 +49,7 @@
 //! | [`observe`] | what watches the decisions of the layers |
 //! | [`preset`] | all of it, in order |
 //! | `rmcp` | the adapter for servers on rmcp (feature `rmcp`, on by default), and its clients (feature `rmcp-client`) |
+//! | `tower_mcp` | the adapter for servers on tower-mcp (feature `tower-mcp`) |
 //!
 //! All layers are built by one rule. `XLayer::new` takes what has no default. Settings that can be
 //! wrong, or not fit each other, have a builder (`XLayer::builder`), whose `build` says so; all others are
@@ -86,10 +88,12 @@ pub mod reconnect;
 pub mod retry;
 #[cfg(any(feature = "rmcp", feature = "rmcp-client"))]
 pub mod rmcp;
-#[cfg(feature = "rmcp")]
+#[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
 mod serve;
 mod text;
 pub mod timeout;
+#[cfg(feature = "tower-mcp")]
+pub mod tower_mcp;
 mod window;
 
 pub use self::{

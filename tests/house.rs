@@ -94,6 +94,12 @@ const DOORS: &[(&str, &[&str])] = &[
             "timeout",
         ],
     ),
+    (
+        "tower_mcp",
+        &[
+            "call", "failure", "fatal", "ledger", "preset", "serve", "timeout",
+        ],
+    ),
 ];
 
 /// The way out for text, which every room may use.

@@ -74,7 +74,7 @@ impl Hints {
     }
 
     /// What both say.
-    #[cfg(feature = "rmcp")]
+    #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) fn agreed(self, other: Self) -> Self {
         Self {
             read_only: self.read_only && other.read_only,
@@ -86,7 +86,7 @@ impl Hints {
     }
 
     /// The same hints with what others say of the `outputSchema`; unless they do not know it.
-    #[cfg(any(feature = "rmcp-client", feature = "rmcp"))]
+    #[cfg(any(feature = "rmcp-client", feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) const fn with_schema_of(mut self, other: Self) -> Self {
         if other.output_schema.is_some() {
             self.output_schema = other.output_schema;

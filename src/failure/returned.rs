@@ -11,7 +11,7 @@ pub(crate) struct Returned(BoxError);
 impl Returned {
     /// Marks an error; a failure needs no mark, it loses what only its author may say.
     #[cfg_attr(
-        not(feature = "rmcp"),
+        not(any(feature = "rmcp", feature = "tower-mcp")),
         allow(dead_code, reason = "only adapters run handlers")
     )]
     pub(crate) fn by_handler(error: BoxError) -> BoxError {

@@ -104,7 +104,7 @@ impl FatalHandle {
     }
 
     /// Shuts the stack on account of a failure that came out of it.
-    #[cfg(feature = "rmcp")]
+    #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) fn watch(&self, failure: &Failure) {
         self.latch.shut(failure);
     }

@@ -2,6 +2,9 @@
 //!
 //! Nothing here knows an SDK.
 
+mod any_error;
+mod attempt;
+mod learned;
 mod lifetime;
 mod net;
 mod refused;
@@ -12,14 +15,17 @@ mod stdio;
 mod stop;
 pub(crate) mod thrown;
 
+pub use self::{
+    any_error::AnyError,
+    attempt::Attempt,
+    shutdown::Shutdown,
+    stdio::{StdinReader, StdoutWriter, stdio},
+    stop::Stop,
+};
 pub(crate) use self::{
+    learned::{ASK, Learned, PAGES},
     lifetime::{CLOSE, Lifetime, MOMENT},
     net::Net,
     refused::{cut_off, refused, shut_down},
     running::Running,
-};
-pub use self::{
-    shutdown::Shutdown,
-    stdio::{StdinReader, StdoutWriter, stdio},
-    stop::Stop,
 };

@@ -27,10 +27,16 @@ pub(crate) async fn catch<T>(
         let answer = handler.await;
         answer.map_err(|error| Returned::by_handler(exchange(error)))
     };
-    KEPT.scope(RefCell::default(), exchanging).await
+    keeping(exchanging).await
 }
 
-fn exchange(error: RpcError) -> BoxError {
+/// Runs a handler whose errors are to be [exchanged](exchange), or [taken](take), in the same future.
+pub(crate) async fn keeping<T>(handler: impl Future<Output = T>) -> T {
+    KEPT.scope(RefCell::default(), handler).await
+}
+
+/// What a handler threw, for the error that it returned.
+pub(crate) fn exchange(error: RpcError) -> BoxError {
     take(|meanwhile| *meanwhile == error).unwrap_or_else(|| match reported(&error) {
         Some(id) => Failure::crash(Elsewhere { id: id.to_owned() }).into(),
         None => error.into(),
@@ -38,7 +44,7 @@ fn exchange(error: RpcError) -> BoxError {
 }
 
 /// Takes what was kept last of those that this stands for.
-fn take(is_it: impl Fn(&RpcError) -> bool) -> Option<BoxError> {
+pub(crate) fn take(is_it: impl Fn(&RpcError) -> bool) -> Option<BoxError> {
     KEPT.with(|kept| {
         let mut kept = kept.borrow_mut();
         let at = kept.iter().rposition(|(meanwhile, _)| is_it(meanwhile))?;

@@ -2,7 +2,7 @@
 
 use crate::{
     failure::{Failure, RpcError},
-    serve::thrown,
+    serve::{AnyError, thrown},
 };
 use ::rmcp::{
     ErrorData,
@@ -19,8 +19,22 @@ impl From<Failure> for ErrorData {
     }
 }
 
+/// As above, with any error.
+impl From<AnyError> for ErrorData {
+    fn from(error: AnyError) -> Self {
+        data(thrown::throw(error.into_inner()))
+    }
+}
+
 /// As above: a flagged result, where the class says so.
 impl IntoCallToolResult for Failure {
+    fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
+        Err(self.into())
+    }
+}
+
+/// As above.
+impl IntoCallToolResult for AnyError {
     fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
         Err(self.into())
     }

@@ -4,7 +4,7 @@
     reason = "what MCP has deprecated is forwarded as long as rmcp has it"
 )]
 
-use super::{Resilient, ServerAnswer, ServerCall, error_data::data};
+use super::{Resilient, ServerAnswer, ServerCall, error_data::data, learned::learn};
 use crate::{
     classify::catch_panic,
     failure::BoxError,
@@ -113,7 +113,7 @@ where
     ) -> Result<ListToolsResult, ErrorData> {
         let listing = async { self.handler.list_tools(request, context).await };
         let page = under_net(listing).await?;
-        self.learned.learn(&page);
+        learn(&self.learned, &page);
         Ok(page)
     }
 

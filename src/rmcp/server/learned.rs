@@ -3,77 +3,23 @@ use crate::{
     call::Hints,
     failure::Failure,
     rmcp::{Request, request::said_of},
-    serve::{Net, thrown},
+    serve::{ASK, Learned, Net, PAGES, thrown},
 };
 use ::rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{ListToolsResult, PaginatedRequestParams},
     service::RequestContext,
 };
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
-use tokio::{sync::OnceCell, time::timeout};
+use tokio::time::timeout;
 
-/// How long the handler may take to list its tools for us. The first call waits for it.
-const ASK: Duration = Duration::from_secs(1);
-
-/// The most pages that we ask for.
-const PAGES: usize = 100;
-
-/// The most tools that are remembered. A server has some dozens.
-const CAPACITY: usize = 10_000;
-
-/// What the handler's own lists say of its tools, for a handler without `get_tool`.
-///
-/// One for all clones and clients. A handler may list other tools to other clients, or change them over
-/// time, and an announcement of that does not pass by here. So a hint counts only if every list so far
-/// gave it.
-#[derive(Clone, Default)]
-pub(super) struct Learned(Arc<State>);
-
-#[derive(Default)]
-struct State {
-    by_name: RwLock<HashMap<String, Hints>>,
-    // Set once a list has passed by, or has been asked for.
-    has_list: OnceCell<()>,
+/// Remembers a page of a list that a client asked for.
+pub(super) fn learn(learned: &Learned, page: &ListToolsResult) {
+    learned.learn(said(page));
 }
 
-impl Learned {
-    /// Remembers a page of a list that a client asked for.
-    pub(super) fn learn(&self, page: &ListToolsResult) {
-        self.add(page);
-        let _ = self.0.has_list.set(());
-    }
-
-    /// What a page says of a tool counts as far as it agrees with what was known.
-    fn add(&self, page: &ListToolsResult) {
-        let mut by_name = self
-            .0
-            .by_name
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        for tool in &page.tools {
-            let said = said_of(tool);
-            let is_full = by_name.len() >= CAPACITY;
-            match by_name.get_mut(&*tool.name) {
-                Some(known) => *known = known.agreed(said),
-                // Unknown is safe: a tool without hints is not repeated.
-                None if is_full => {}
-                None => {
-                    by_name.insert(tool.name.clone().into_owned(), said);
-                }
-            }
-        }
-    }
-
-    fn get(&self, tool: &str) -> Option<Hints> {
-        let by_name = self.0.by_name.read();
-        let by_name = by_name.unwrap_or_else(PoisonError::into_inner);
-        by_name.get(tool).copied()
-    }
+fn said(page: &ListToolsResult) -> impl Iterator<Item = (&str, Hints)> {
+    let tools = page.tools.iter();
+    tools.map(|tool| (&*tool.name, said_of(tool)))
 }
 
 impl<H: ServerHandler, S> Resilient<H, S> {
@@ -90,7 +36,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         if let Some(tool) = self.known_tool(&params.name) {
             return Some(said_of(&tool));
         }
-        if self.learned.0.has_list.get().is_none() && self.life.running.is_serving() {
+        if !self.learned.has_list() && self.life.running.is_serving() {
             tokio::select! {
                 biased;
                 () = self.ask_for_list(context) => {}
@@ -116,7 +62,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
             };
             tracing::debug!(error = %failure.chain(), "the handler did not list its tools, their hints are unknown");
         };
-        self.learned.0.has_list.get_or_init(ask).await;
+        self.learned.ask_once(ask).await;
     }
 
     async fn walk(&self, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
@@ -126,7 +72,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
             let page =
                 cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
             let page = self.handler.list_tools(page, context.clone()).await?;
-            self.learned.add(&page);
+            self.learned.add(said(&page));
             match page.next_cursor {
                 Some(next) if !cursors.contains(&next) => cursors.push(next),
                 _ => break,

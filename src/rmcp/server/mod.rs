@@ -1,8 +1,6 @@
 //! Around a handler: see the [page of the adapter](super).
 
 mod answer;
-mod any_error;
-mod attempt;
 mod call;
 mod cancellations;
 mod capability;
@@ -23,11 +21,9 @@ mod wire;
 
 pub use self::{
     answer::ServerAnswer,
-    any_error::AnyError,
-    attempt::Attempt,
     call::ServerCall,
     handler::HandlerService,
     resilient::{PresetStack, Resilient},
     wire::LineTransport,
 };
-pub use crate::serve::{Shutdown, StdinReader, StdoutWriter, Stop, stdio};
+pub use crate::serve::{AnyError, Attempt, Shutdown, StdinReader, StdoutWriter, Stop, stdio};

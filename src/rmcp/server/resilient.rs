@@ -1,13 +1,13 @@
 use super::{
     HandlerService, ServerCall, call::Identity, cancellations::Cancellations, capability,
-    learned::Learned, progress::Bridges,
+    progress::Bridges,
 };
 use crate::{
     fatal::FatalHandle,
     idempotency::{HearsKeys, IdempotencyHandle},
     observe::Observers,
     preset::{Resilience, ResilienceLayer},
-    serve::Lifetime,
+    serve::{Learned, Lifetime},
     timeout::Timeout,
 };
 use ::rmcp::{ServerHandler, model::ServerCapabilities};

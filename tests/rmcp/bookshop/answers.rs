@@ -1,6 +1,6 @@
 //! What a tool answers by itself, and what a client did wrong.
 
-use crate::support::{Bookshop, Wire, assert_has, over_both_wires};
+use crate::support::{Bookshop, Sdk, Wire, assert_has, over_both_wires};
 use serde_json::{Value, json};
 
 over_both_wires! {
@@ -60,10 +60,7 @@ async fn a_success_is_the_tools_own_answer(wire: Wire) {
             let done = shop.call(tool, json!({"title": title})).await;
 
             let content = json!([{"type": "text", "text": author}]);
-            assert_eq!(
-                done.result(),
-                &json!({"content": content, "isError": false})
-            );
+            done.assert_success(&content);
             let wanted = json!({
                 "level": "INFO", "method": "tools/call", "tool": tool,
                 "arguments": {"title": title}, "outcome": "success", "is_error": false,
@@ -127,7 +124,11 @@ async fn bad_arguments_are_flagged(wire: Wire) {
 
         assert_eq!(done.result()["isError"], true);
         let text = done.text();
-        assert!(text.contains("failed to deserialize parameters"), "{text}");
+        let said = match Sdk::here() {
+            Sdk::Rmcp => "failed to deserialize parameters",
+            Sdk::TowerMcp => "Invalid input",
+        };
+        assert!(text.contains(said), "{text}");
         assert!(text.contains("string") || text.contains("title"), "{text}");
         let wanted = json!({
             "level": "INFO", "tool": "get_author", "arguments": arguments,
@@ -142,12 +143,16 @@ async fn an_unknown_tool_is_an_error_of_the_protocol(wire: Wire) {
     let mut shop = Bookshop::open(wire, &[]).await;
     let done = shop.call("burn_books", json!({"title": "Dune"})).await;
 
-    let error = json!({"code": -32602, "message": "tool not found"});
+    let message = match Sdk::here() {
+        Sdk::Rmcp => "tool not found",
+        Sdk::TowerMcp => "Unknown tool: burn_books",
+    };
+    let error = json!({"code": -32602, "message": message});
     assert_eq!(done.error(), &error);
     let wanted = json!({
         "level": "INFO", "tool": "burn_books", "arguments": {"title": "Dune"},
         "outcome": "failed", "is_error": null, "attempts": 1,
-        "class": "not_found", "code": -32602, "error": "tool not found",
+        "class": "not_found", "code": -32602, "error": message,
     });
     assert_has(&done.line, &wanted);
     shop.leave().await;

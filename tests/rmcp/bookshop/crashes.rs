@@ -67,7 +67,7 @@ async fn a_panic_is_answered_and_the_server_goes_on(wire: Wire) {
     }
     let done = shop.call("get_author", json!({"title": "Dune"})).await;
     assert_eq!(done.text(), "Frank Herbert");
-    shop.assert_never_sent(&["panicked", "index out of bounds", "tools.rs"]);
+    shop.assert_never_sent(&["panicked", "index out of bounds", "service.rs"]);
     shop.leave().await;
 }
 
@@ -76,9 +76,9 @@ async fn a_panic_is_on_stderr_in_its_line_alone(wire: Wire) {
     let read = json!({"uri": "books://Panic"});
     let prompt = json!({"name": "recommend_book", "arguments": {"genre": "Panic"}});
     let panics = [
-        (shop.call("recommend", json!({})).await, "tools.rs:"),
-        (shop.exchange("resources/read", &read).await, "handler.rs:"),
-        (shop.exchange("prompts/get", &prompt).await, "handler.rs:"),
+        (shop.call("recommend", json!({})).await, "service.rs:"),
+        (shop.exchange("resources/read", &read).await, "service.rs:"),
+        (shop.exchange("prompts/get", &prompt).await, "service.rs:"),
     ];
     for (done, place) in panics {
         let panicked = format!("panicked at examples/shop/{place}");

@@ -119,6 +119,8 @@ async fn over_http_a_log_that_nobody_reads_does_not_hold_up_the_end_either() {
     let url = first.trim_end().trim_start_matches("listening on ");
     let mut http = HttpWire::new(url);
     http.open(initialize().to_string()).await;
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    http.post(initialized.to_string()).await;
     for id in 1..=CALLS {
         let posted = within("an answer", http.post(long(id).to_string())).await;
         assert_eq!(posted.messages.len(), 1, "{posted:?}");

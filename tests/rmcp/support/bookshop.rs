@@ -1,4 +1,4 @@
-use super::{Child, Events, Exchange, HttpWire, Lines, log_line, log_lines, read, within};
+use super::{Child, Events, Exchange, HttpWire, Lines, Sdk, log_line, log_lines, read, within};
 use reqwest::Response;
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, process::ExitStatus};
@@ -121,6 +121,11 @@ impl Bookshop {
         assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
         self.server = answer["result"]["serverInfo"].take();
         self.notify("notifications/initialized", &json!({})).await;
+        if let (Line::Http { http, arrived }, Sdk::TowerMcp) = (&self.line, Sdk::here()) {
+            // Its reports of progress do not come with the answer.
+            let stream = within("a stream", http.listen()).await;
+            tokio::spawn(read_stream(stream, arrived.clone()));
+        }
     }
 
     /// How the server introduced itself.
@@ -154,7 +159,8 @@ impl Bookshop {
         self.answer(id).await
     }
 
-    /// Begins a request, and gives its id. What is sent later arrives later, over HTTP too.
+    /// Begins a request, and gives its id. What is sent later arrives later, over HTTP too if its
+    /// answers are streams.
     pub(crate) async fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.send_text(method, &params.to_string()).await
     }
@@ -169,8 +175,11 @@ impl Bookshop {
             Line::Http { http, arrived } => {
                 let (taken, is_taken) = oneshot::channel();
                 tokio::spawn(post(http.clone(), id, message, taken, arrived.clone()));
-                // Dropped where the connection fails, which whoever waits for the answer is told.
-                let _ = within("a response", is_taken).await;
+                // rmcp answers with a stream, which begins before the answer.
+                if Sdk::here() == Sdk::Rmcp {
+                    // Dropped where the connection fails, which whoever waits for the answer is told.
+                    let _ = within("a response", is_taken).await;
+                }
             }
         }
         id
@@ -457,6 +466,17 @@ async fn read_stdout(stdout: ChildStdout, arrived: UnboundedSender<Arrival>) {
     let mut lines = BufReader::new(stdout).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         if arrived.send(Arrival::Message(line)).is_err() {
+            return;
+        }
+    }
+}
+
+async fn read_stream(stream: Response, arrived: UnboundedSender<Arrival>) {
+    let Ok(mut events) = Events::of(stream) else {
+        return;
+    };
+    while let Some(message) = events.next().await {
+        if arrived.send(Arrival::Message(message)).is_err() {
             return;
         }
     }

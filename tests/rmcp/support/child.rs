@@ -1,4 +1,7 @@
-use super::{Lines, program::program};
+use super::{
+    Lines,
+    program::{Sdk, program},
+};
 use std::{
     process::{Child as Process, Command, ExitStatus, Stdio},
     time::Duration,
@@ -29,7 +32,7 @@ impl Child {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> (Self, ChildStdin, ChildStdout) {
-        Self::start_example("bookshop", arguments, variables)
+        Self::start_example(Sdk::here().bookshop(), arguments, variables)
     }
 
     /// Starts another of the examples, and gives its stdin and stdout.
@@ -48,7 +51,7 @@ impl Child {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> (Self, ChildStdin, ChildStdout, ChildStderr) {
-        Self::spawn("bookshop", arguments, variables)
+        Self::spawn(Sdk::here().bookshop(), arguments, variables)
     }
 
     fn spawn(

@@ -1,4 +1,5 @@
-use serde_json::Value;
+use super::Sdk;
+use serde_json::{Value, json};
 
 /// A request, its answer and its line in the log.
 #[derive(Debug)]
@@ -13,6 +14,16 @@ impl Exchange {
     pub(crate) fn result(&self) -> &Value {
         let result = self.answer.get("result");
         result.unwrap_or_else(|| panic!("no result: {:#}", self.answer))
+    }
+
+    /// Fails unless it is a success with this content, and nothing else.
+    #[track_caller]
+    pub(crate) fn assert_success(&self, content: &Value) {
+        let wanted = match Sdk::here() {
+            Sdk::Rmcp => json!({"content": content, "isError": false}),
+            Sdk::TowerMcp => json!({"content": content}),
+        };
+        assert_eq!(self.result(), &wanted);
     }
 
     /// The JSON-RPC error.

@@ -20,7 +20,7 @@ pub(crate) use self::{
     local::{
         Desk, Log, Run, WAIT, call, connect, connect_modern, ok, preset, retry, settings, text,
     },
-    program::check as check_program,
+    program::{Sdk, check as check_program},
     raw::{Raw, modern},
     traced::Traced,
 };

@@ -4,6 +4,29 @@ use std::{
     time::SystemTime,
 };
 
+/// Which SDK the Bookshop is on: that of the test binary's name. The suite of the Bookshop runs on each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sdk {
+    Rmcp,
+    TowerMcp,
+}
+
+impl Sdk {
+    pub(crate) const fn here() -> Self {
+        match env!("CARGO_CRATE_NAME").as_bytes() {
+            b"tower_mcp" => Self::TowerMcp,
+            _ => Self::Rmcp,
+        }
+    }
+
+    pub(crate) const fn bookshop(self) -> &'static str {
+        match self {
+            Self::Rmcp => "bookshop",
+            Self::TowerMcp => "bookshop_tower_mcp",
+        }
+    }
+}
+
 /// Examples are built beside the tests: `target/PROFILE/{deps,examples}`. Not by `cargo test` with
 /// the name of one test, though, and an old one would pass or fail for what is no longer there.
 pub(super) fn program(name: &str) -> PathBuf {

@@ -1,4 +1,4 @@
-use super::{Bookshop, catalog::no_such_book};
+use super::Bookshop;
 use mcp_resilience::{Failure, rmcp::AnyError};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -12,7 +12,6 @@ use rmcp::{
     service::RequestContext,
     tool_handler,
 };
-use std::io;
 
 #[tool_handler(router = self.tools)]
 impl ServerHandler for Bookshop {
@@ -41,11 +40,7 @@ impl ServerHandler for Bookshop {
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let title = uri
-            .strip_prefix("books://")
-            .ok_or_else(|| Failure::not_found("Only books:// resources are served here."))?;
-        let author = self.look_up(title)?;
-        let text = format!("{title} by {author}");
+        let text = self.shop.read(&uri).map_err(AnyError::from)?;
         let contents = ResourceContents::text(text, uri);
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
@@ -77,52 +72,8 @@ impl ServerHandler for Bookshop {
             .get("genre")
             .and_then(|genre| genre.as_str())
             .ok_or_else(|| Failure::invalid_input("genre", "expected a string"))?;
-        let title = match genre {
-            "science fiction" => "Dune",
-            "cyberpunk" => "Neuromancer",
-            // The two titles below stand for a shelf that is in disorder.
-            other => other,
-        };
-        let author = match self.look_up(title) {
-            Ok(author) => author,
-            Err(Missing::Book(_)) => Err(Failure::not_found(format!(
-                "No books of the genre '{genre}'."
-            )))?,
-            Err(missing) => Err(missing)?,
-        };
-        let text = format!("Recommend a {genre} novel, such as {title} by {author}.");
+        let text = self.shop.recommend_by(genre).map_err(AnyError::from)?;
         let message = PromptMessage::new_text(Role::User, text);
         Ok(GetPromptResult::new(vec![message]).into())
-    }
-}
-
-/// Why a book is not there.
-enum Missing {
-    Book(Failure),
-    Shelf(AnyError),
-}
-
-impl From<Missing> for ErrorData {
-    fn from(missing: Missing) -> Self {
-        match missing {
-            Missing::Book(failure) => failure.into(),
-            Missing::Shelf(error) => error.into(),
-        }
-    }
-}
-
-impl Bookshop {
-    fn look_up(&self, title: &str) -> Result<&str, Missing> {
-        match title {
-            "Broken" => {
-                let error = io::Error::other("/srv/bookshop/shelf-4 is not mounted");
-                Err(Missing::Shelf(error.into()))
-            }
-            "Panic" => panic!("shelf 5 has fallen over"),
-            title => self
-                .catalog
-                .find(title)
-                .ok_or_else(|| Missing::Book(Failure::not_found(no_such_book(title)))),
-        }
     }
 }

@@ -1,6 +1,4 @@
-use super::error_data;
-use crate::{failure::BoxError, serve::thrown};
-use ::rmcp::{ErrorData, handler::server::tool::IntoCallToolResult, model::CallToolResponse};
+use crate::failure::BoxError;
 use std::fmt;
 
 /// Any error, for a handler that uses `?`: a [`Failure`](crate::Failure) keeps its class, any
@@ -11,23 +9,17 @@ use std::fmt;
 /// make it an `AnyError` in the handler.
 ///
 /// Like every such type it is no [`Error`](std::error::Error) itself.
-pub struct AnyError(pub(super) BoxError);
+pub struct AnyError(BoxError);
+
+impl AnyError {
+    pub(crate) fn into_inner(self) -> BoxError {
+        self.0
+    }
+}
 
 impl<E: Into<BoxError>> From<E> for AnyError {
     fn from(error: E) -> Self {
         Self(error.into())
-    }
-}
-
-impl From<AnyError> for ErrorData {
-    fn from(error: AnyError) -> Self {
-        error_data::data(thrown::throw(error.0))
-    }
-}
-
-impl IntoCallToolResult for AnyError {
-    fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
-        Err(self.into())
     }
 }
 

@@ -6,7 +6,7 @@
 pub struct Attempt(u32);
 
 impl Attempt {
-    pub(super) fn new(number: u32) -> Self {
+    pub(crate) fn new(number: u32) -> Self {
         Self(number)
     }
 

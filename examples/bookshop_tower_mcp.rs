@@ -1,0 +1,79 @@
+//! The Bookshop as a real MCP server on tower-mcp, with the preset around its router.
+//!
+//! ```text
+//! bookshop_tower_mcp [--http ADDR] [--catalog FILE] [--require-env NAME]
+//!                    [--attempt-timeout SECONDS] [--tool-timeout NAME=SECONDS]...
+//!                    [--grace SECONDS]
+//! ```
+//!
+//! The same shop, and the same options, as the example `bookshop` has.
+
+mod shop;
+mod shop_tower_mcp;
+
+use axum::{extract::Request, middleware::map_request};
+use clap::Parser;
+use mcp_resilience::{
+    classify::hush_panics,
+    fatal::{Fatal, startup::OrFatal},
+    tower_mcp::{ResilientLayer, SessionId, Stop},
+};
+use shop::options::Options;
+use std::net::SocketAddr;
+use tokio::net::TcpListener;
+use tower_mcp::{HttpTransport, McpRouter, StdioTransport};
+
+#[tokio::main]
+async fn main() {
+    // stderr is the log's: the panics of tools are in it.
+    hush_panics();
+    if let Err(fatal) = Box::pin(run(Options::parse())).await {
+        // Not by returning: if nobody reads stderr, printing the reason could block for ever.
+        fatal.exit();
+    }
+}
+
+async fn run(options: Options) -> Result<(), Fatal> {
+    let router = shop_tower_mcp::router(options.shop()?);
+    let mut server = ResilientLayer::with_preset(&options.resilience()?);
+    if let Some(grace) = options.grace {
+        server = server.grace(grace);
+    }
+    match options.http {
+        None => Box::pin(server.run(StdioTransport::new(router))).await,
+        Some(address) => serve_http(server, router, address).await,
+    }
+}
+
+async fn serve_http(
+    server: ResilientLayer,
+    router: McpRouter,
+    address: SocketAddr,
+) -> Result<(), Fatal> {
+    let listener = TcpListener::bind(address)
+        .await
+        .or_fatal(format!("cannot listen on {address}"))?;
+    let address = listener.local_addr().or_fatal("no local address")?;
+    eprintln!("listening on http://{address}/mcp");
+
+    let router = HttpTransport::new(router)
+        .layer(server.clone())
+        .bridge_extension::<SessionId>()
+        .into_router_at("/mcp")
+        .layer(map_request(name_session));
+    let serve = async |shutdown| {
+        axum::serve(listener, router)
+            .with_graceful_shutdown(shutdown)
+            .await
+    };
+    server.run_until(Stop::signals(), || {}, serve).await
+}
+
+/// Lets the log name the session, which tower-mcp does not tell its router.
+async fn name_session(mut request: Request) -> Request {
+    let id = request.headers().get("mcp-session-id");
+    if let Some(id) = id.and_then(|id| id.to_str().ok()).map(SessionId::new) {
+        request.extensions_mut().insert(id);
+    }
+    request
+}

@@ -1,0 +1,71 @@
+use crate::call::Hints;
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+use tokio::sync::OnceCell;
+
+/// How long a handler may take to list its tools for us. The first call waits for it.
+pub(crate) const ASK: Duration = Duration::from_secs(1);
+
+/// The most pages that we ask for.
+pub(crate) const PAGES: usize = 100;
+
+/// The most tools that are remembered. A server has some dozens.
+const CAPACITY: usize = 10_000;
+
+/// What a handler's own lists say of its tools.
+///
+/// One for all clones and clients. A handler may list other tools to other clients, or change them over
+/// time, and an announcement of that does not pass by here. So a hint counts only if every list so far
+/// gave it.
+#[derive(Clone, Default)]
+pub(crate) struct Learned(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    by_name: RwLock<HashMap<String, Hints>>,
+    // Set once a list has passed by, or has been asked for.
+    has_list: OnceCell<()>,
+}
+
+impl Learned {
+    /// Remembers a page of a list that a client asked for.
+    pub(crate) fn learn<'a>(&self, page: impl IntoIterator<Item = (&'a str, Hints)>) {
+        self.add(page);
+        let _ = self.0.has_list.set(());
+    }
+
+    /// What a page says of a tool counts as far as it agrees with what was known.
+    pub(crate) fn add<'a>(&self, page: impl IntoIterator<Item = (&'a str, Hints)>) {
+        let by_name = self.0.by_name.write();
+        let mut by_name = by_name.unwrap_or_else(PoisonError::into_inner);
+        for (tool, said) in page {
+            let is_full = by_name.len() >= CAPACITY;
+            match by_name.get_mut(tool) {
+                Some(known) => *known = known.agreed(said),
+                // Unknown is safe: a tool without hints is not repeated.
+                None if is_full => {}
+                None => {
+                    by_name.insert(tool.to_owned(), said);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, tool: &str) -> Option<Hints> {
+        let by_name = self.0.by_name.read();
+        let by_name = by_name.unwrap_or_else(PoisonError::into_inner);
+        by_name.get(tool).copied()
+    }
+
+    pub(crate) fn has_list(&self) -> bool {
+        self.0.has_list.get().is_some()
+    }
+
+    /// Asks for the list, unless one has passed by. A call that comes meanwhile waits too.
+    pub(crate) async fn ask_once<F: Future<Output = ()>>(&self, ask: impl FnOnce() -> F) {
+        self.0.has_list.get_or_init(ask).await;
+    }
+}

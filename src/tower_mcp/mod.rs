@@ -1,0 +1,129 @@
+//! The adapter for [tower-mcp](https://docs.rs/tower-mcp/0.25), the other Rust SDK (feature `tower-mcp`,
+//! which needs Rust 1.90).
+//!
+//! [`Resilient`] wraps an [`McpRouter`](::tower_mcp::McpRouter) and is the same service. Tool calls, resource
+//! reads and prompts go through one stack; every other method goes to the router as it is.
+//!
+//! ```no_run
+//! use mcp_resilience::{fatal::Fatal, tower_mcp::Resilient};
+//! use tower_mcp::McpRouter;
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Fatal> {
+//!     let router = McpRouter::new().server_info("bookshop", "1.0.0");
+//!     Resilient::new(router).run().await
+//! }
+//! ```
+//!
+//! [`ResilientLayer`] goes into the `layer` of a transport, over stdio as over HTTP. Its stack is made once:
+//! all sessions share the budget, the log, the end, and the layers inside it. (tower-mcp makes a service for
+//! each HTTP request, so that a layer that holds its state in its service begins anew each time.)
+//!
+//! # How a handler fails
+//!
+//! A failure of tower-mcp can be in three places: an error of the service, a JSON-RPC error in the response,
+//! and a flagged result. The router's service has no error, and makes a text of what a tool's handler
+//! returns. The adapter brings all three to the border as they were:
+//!
+//! | The handler | The client gets |
+//! |---|---|
+//! | of a tool returns `Err(Failure)` by `?` | as the [class](crate::failure) says: flagged, or a JSON-RPC error |
+//! | of a tool returns another `Err` | tower-mcp's text of it, flagged; through [`AnyError`] a crash, whose text stays in the log |
+//! | of a resource or a prompt returns `Err(Failure)` or an `AnyError` by `?` | a JSON-RPC error, as [`is_error`](crate::is_error) says |
+//! | of a resource or a prompt returns another `Err` | the JSON-RPC error that tower-mcp makes of it |
+//! | returns a result flagged by itself | that result, as it is |
+//! | panics, and the router does not catch panics | a crash (without this wrapper: no answer, ever) |
+//! | answers `InputRequired`, or makes a task | that answer, as it is |
+//!
+//! Whether the call ran is unknown, whatever error or flagged result the handler returns. If nothing was
+//! done yet, say so by [`before_running`](crate::Failure::before_running); if a repeat is fine, by
+//! [`with_retryable`](crate::Failure::with_retryable).
+//!
+//! ```
+//! use mcp_resilience::{Failure, tower_mcp::AnyError};
+//! use tower_mcp::{CallToolResult, ToolBuilder};
+//! # #[derive(serde::Deserialize, tower_mcp::schemars::JsonSchema)]
+//! # #[schemars(crate = "tower_mcp::schemars")]
+//! # struct Book { title: String }
+//! # fn find(_: &str) -> Result<String, Failure> { Err(Failure::tool("no such book")) }
+//!
+//! let tool = ToolBuilder::new("get_author")
+//!     .read_only()
+//!     .handler(|book: Book| async move {
+//!         let author = find(&book.title)?;
+//!         // Any other error goes through `AnyError`.
+//!         std::fs::write("last.txt", &author).map_err(AnyError::from)?;
+//!         Ok(CallToolResult::text(author))
+//!     })
+//!     .build();
+//! # let _ = tool;
+//! ```
+//!
+//! The failure gets out of the future in which the handler runs, also through layers of a single tool
+//! (`ToolBuilder::layer`) that pass its error on. In a task that the handler spawned it cannot be kept: it
+//! becomes a JSON-RPC error there, and is logged.
+//!
+//! # Hints
+//!
+//! Annotations and `outputSchema` come from the router's `tools/list`, as it passes by to any client. If a
+//! tool is called before any list has passed by, the router is asked for one. The lists of all sessions
+//! count together: where they differ, or change over time, a hint counts only if every list so far gave it.
+//! Reading a resource or a prompt may happen twice. A call that carries `inputResponses` or `requestState`
+//! may not run twice, whatever its tool.
+//!
+//! # Limits
+//!
+//! Those of the [preset](crate::preset), which a router did not have before: 10 minutes for an attempt
+//! without progress, further attempts within 55 s, three attempts of what may be repeated. At the end of the
+//! server running calls get 10 s ([`ResilientLayer::grace`]).
+//!
+//! tower-mcp does not let a layer see the progress that a tool reports. For a tool that works for longer than
+//! the limit, set its [policy](crate::policy), or report by hand: the extensions of a request hold a
+//! [`Ticker`](crate::call::Ticker), and an [`Attempt`]:
+//!
+//! ```
+//! use mcp_resilience::call::Ticker;
+//! use tower_mcp::{CallToolResult, NoParams, ToolBuilder, extract::{Extension, Json}};
+//!
+//! let tool = ToolBuilder::new("export")
+//!     .extractor_handler((), |Extension(ticker): Extension<Ticker>, _: Json<NoParams>| async move {
+//!         for _page in 0..3 {
+//!             // … a page …
+//!             ticker.tick();
+//!         }
+//!         Ok(CallToolResult::text("done"))
+//!     })
+//!     .build();
+//! # let _ = tool;
+//! ```
+//!
+//! # The end
+//!
+//! [`ResilientLayer::run`] ends a server on stdio when its client leaves, on SIGTERM, SIGINT or SIGHUP, and
+//! after the first fatal failure; its page has a table. [`ResilientLayer::run_until`] ends a server over
+//! HTTP, and has an example.
+//!
+//! # Cancellation
+//!
+//! When the client cancels a request, the call is dropped, in an attempt as in a wait, and its line says
+//! `cancelled`. (tower-mcp alone only tells the handler, which may go on.) tower-mcp leaves the request without
+//! an answer if an attempt ran; in a wait it answers with an error, which the client ignores. It finds
+//! requests by their id alone, over all sessions: so a cancellation over HTTP may also meet the call of
+//! another session with that id, as it may without this wrapper, or miss a call while another with its id
+//! waited.
+//!
+//! # Not seen
+//!
+//! The JSON-RPC layer of tower-mcp answers requests that it cannot read, so they leave no line in the log.
+//! A tool that runs as a task answers when the task begins: what becomes of it is up to the task. The session
+//! is in the log if the server bridges a [`SessionId`].
+
+mod model;
+mod server;
+mod session_id;
+
+pub use self::{
+    server::{PresetStack, Resilient, ResilientLayer, RouterService, ServerAnswer, ServerCall},
+    session_id::SessionId,
+};
+pub use crate::serve::{AnyError, Attempt, Shutdown, Stop};

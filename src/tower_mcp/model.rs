@@ -1,0 +1,183 @@
+//! What the layers see of tower-mcp's own types.
+
+use crate::{
+    call::{Arguments, Flagged, Hints, Method, ToolCall, ToolResult},
+    text,
+};
+use ::tower_mcp::protocol::{
+    CallToolParams, CallToolResult, Content, GetPromptParams, GetPromptResult, McpRequest,
+    McpResponse, ReadResourceParams, ReadResourceResult, ToolDefinition,
+};
+use serde_json::{Map, Value};
+
+impl ToolCall for CallToolParams {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn arguments(&self) -> Option<Arguments<'_>> {
+        (!self.arguments.is_null()).then(|| Arguments::from(&self.arguments))
+    }
+}
+
+impl ToolCall for ReadResourceParams {
+    fn method(&self) -> Method {
+        Method::ReadResource
+    }
+
+    fn name(&self) -> &str {
+        &self.uri
+    }
+}
+
+/// Without its arguments, which are no JSON: [`ServerCall`](super::ServerCall) has them.
+impl ToolCall for GetPromptParams {
+    fn method(&self) -> Method {
+        Method::GetPrompt
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// What is known of a request, from what is known of its tool. Reading may happen twice. A call that
+/// continues another may not: what it continues may be used up.
+pub(super) fn hints(request: &McpRequest, tool: Option<Hints>) -> Hints {
+    let is_continued = |responses: bool, state: &Option<String>| responses || state.is_some();
+    let (hints, is_continuation) = match request {
+        McpRequest::CallTool(params) => (
+            tool.unwrap_or_default(),
+            is_continued(params.input_responses.is_some(), &params.request_state),
+        ),
+        McpRequest::ReadResource(params) => (
+            Hints::new().read_only(true),
+            is_continued(params.input_responses.is_some(), &params.request_state),
+        ),
+        McpRequest::GetPrompt(params) => (
+            Hints::new().read_only(true),
+            is_continued(params.input_responses.is_some(), &params.request_state),
+        ),
+        _ => (Hints::new(), false),
+    };
+    if is_continuation {
+        return Hints::new().with_schema_of(hints);
+    }
+    hints
+}
+
+/// What a tool's listing says of it.
+pub(super) fn said_of(tool: &ToolDefinition) -> Hints {
+    let hints = Hints::new().output_schema(tool.output_schema.is_some());
+    match &tool.annotations {
+        Some(said) => hints
+            .read_only(said.read_only_hint)
+            .idempotent(said.idempotent_hint),
+        None => hints,
+    }
+}
+
+impl ToolResult for CallToolResult {
+    fn is_error(&self) -> bool {
+        self.is_error
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().filter_map(Content::as_text)
+    }
+
+    fn structured(&self) -> Option<&Value> {
+        self.structured_content.as_ref()
+    }
+
+    fn meta(&self) -> Option<&Map<String, Value>> {
+        self.meta.as_ref().and_then(Value::as_object)
+    }
+
+    fn is_empty(&self) -> bool {
+        let is_blank = |block: &Content| block.as_text().is_some_and(text::is_blank);
+        self.structured_content.is_none() && self.content.iter().all(is_blank)
+    }
+
+    fn flag(&mut self) {
+        self.is_error = true;
+    }
+
+    fn from_failure(flagged: Flagged) -> Option<Self> {
+        let mut result = Self::error(flagged.text);
+        result.structured_content = flagged.structured;
+        result.meta = flagged.meta.map(Value::Object);
+        Some(result)
+    }
+}
+
+/// Of the answers to all methods, a tool's result alone has a flag.
+impl ToolResult for McpResponse {
+    fn is_error(&self) -> bool {
+        tool(self).is_some_and(ToolResult::is_error)
+    }
+
+    /// Also what is an answer to none of the three methods that go through the stack.
+    fn is_interim(&self) -> bool {
+        !matches!(
+            self,
+            Self::CallTool(_) | Self::ReadResource(_) | Self::GetPrompt(_)
+        )
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        tool(self).into_iter().flat_map(ToolResult::texts)
+    }
+
+    fn structured(&self) -> Option<&Value> {
+        tool(self).and_then(ToolResult::structured)
+    }
+
+    fn meta(&self) -> Option<&Map<String, Value>> {
+        tool(self).and_then(ToolResult::meta)
+    }
+
+    fn is_empty(&self) -> bool {
+        tool(self).is_some_and(ToolResult::is_empty)
+    }
+
+    fn flag(&mut self) {
+        if let Self::CallTool(result) = self {
+            result.flag();
+        }
+    }
+
+    fn from_failure(flagged: Flagged) -> Option<Self> {
+        CallToolResult::from_failure(flagged).map(Self::CallTool)
+    }
+}
+
+fn tool(response: &McpResponse) -> Option<&CallToolResult> {
+    match response {
+        McpResponse::CallTool(result) => Some(result),
+        _ => None,
+    }
+}
+
+/// Resources and prompts have no flag, and nothing in them is a failure.
+macro_rules! unflagged {
+    ($($type:ty)*) => {$(
+        impl ToolResult for $type {
+            fn is_error(&self) -> bool {
+                false
+            }
+
+            fn is_empty(&self) -> bool {
+                false
+            }
+
+            fn flag(&mut self) {}
+
+            fn from_failure(_: Flagged) -> Option<Self> {
+                None
+            }
+        }
+    )*};
+}
+
+unflagged! { ReadResourceResult GetPromptResult }

@@ -1,0 +1,161 @@
+use super::cancellation::Cancellation;
+use crate::{
+    call::{Arguments, Hints, Method, Progress, Ticker, ToolCall},
+    serve::Attempt,
+    tower_mcp::{SessionId, model},
+};
+use ::tower_mcp::{
+    McpRouter, RouterRequest, TraceContext,
+    protocol::{McpRequest, RequestId},
+};
+use serde_json::{Map, Value};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
+
+/// A request that goes through the stack, with the router that is to answer it.
+///
+/// The router is that of the client's session: one stack serves them all.
+#[derive(Clone)]
+pub struct ServerCall {
+    request: RouterRequest,
+    router: McpRouter,
+    hints: Hints,
+    // Those of a prompt, which tower-mcp does not hold as JSON.
+    arguments: Option<Value>,
+    meta: Option<Map<String, Value>>,
+    // Shared by the copies, which are attempts at the same call.
+    attempts: Arc<AtomicU32>,
+    cancellation: Arc<Cancellation>,
+    progress: Progress,
+}
+
+impl ServerCall {
+    pub(super) fn new(
+        mut request: RouterRequest,
+        router: McpRouter,
+        hints: Option<Hints>,
+        cancellation: Arc<Cancellation>,
+    ) -> Self {
+        request.extensions.insert(cancellation.token());
+        let trace = request.extensions.get::<TraceContext>();
+        Self {
+            hints: model::hints(&request.inner, hints),
+            arguments: prompt_arguments(&request.inner),
+            meta: trace.map(|trace| {
+                let traceparent = Value::from(trace.traceparent());
+                Map::from_iter([("traceparent".to_owned(), traceparent)])
+            }),
+            request,
+            router,
+            attempts: Arc::default(),
+            cancellation,
+            progress: Progress::new(),
+        }
+    }
+
+    /// What the client asks for.
+    #[must_use]
+    pub fn request(&self) -> &RouterRequest {
+        &self.request
+    }
+
+    /// The router that is to answer.
+    #[must_use]
+    pub fn router(&self) -> &McpRouter {
+        &self.router
+    }
+
+    /// Counts one more attempt, and gives its number.
+    pub(super) fn begin_attempt(&self) -> u32 {
+        self.attempts.fetch_add(1, Relaxed).saturating_add(1)
+    }
+
+    pub(super) fn cancellation(&self) -> &Arc<Cancellation> {
+        &self.cancellation
+    }
+
+    /// The request for an attempt, with what a handler may take out of its extensions.
+    pub(super) fn into_parts(mut self, attempt: u32) -> (RouterRequest, McpRouter) {
+        self.request.extensions.insert(Attempt::new(attempt));
+        self.request
+            .extensions
+            .insert::<Ticker>(self.progress.ticker());
+        (self.request, self.router)
+    }
+}
+
+fn prompt_arguments(request: &McpRequest) -> Option<Value> {
+    let McpRequest::GetPrompt(params) = request else {
+        return None;
+    };
+    let arguments = params.arguments.iter();
+    let arguments = arguments.map(|(name, value)| (name.clone(), Value::from(&**value)));
+    Some(Value::Object(arguments.collect()))
+}
+
+impl ToolCall for ServerCall {
+    fn name(&self) -> &str {
+        match &self.request.inner {
+            McpRequest::CallTool(params) => params.name(),
+            McpRequest::ReadResource(params) => params.name(),
+            McpRequest::GetPrompt(params) => params.name(),
+            other => other.method_name(),
+        }
+    }
+
+    fn method(&self) -> Method {
+        match &self.request.inner {
+            McpRequest::ReadResource(_) => Method::ReadResource,
+            McpRequest::GetPrompt(_) => Method::GetPrompt,
+            _ => Method::CallTool,
+        }
+    }
+
+    fn arguments(&self) -> Option<Arguments<'_>> {
+        match &self.request.inner {
+            McpRequest::CallTool(params) => params.arguments(),
+            _ => self.arguments.as_ref().map(Arguments::from),
+        }
+    }
+
+    /// The trace context alone: tower-mcp keeps no other members that are not its own.
+    fn meta(&self) -> Option<&Map<String, Value>> {
+        self.meta.as_ref()
+    }
+
+    fn hints(&self) -> Hints {
+        self.hints
+    }
+
+    fn request_id(&self) -> Option<Value> {
+        match &self.request.id {
+            RequestId::Number(number) => Some(Value::from(*number)),
+            RequestId::String(text) => Some(Value::from(&**text)),
+            _ => None,
+        }
+    }
+
+    /// A [`SessionId`] in the extensions, which an HTTP server may bridge there.
+    fn session_id(&self) -> Option<&str> {
+        let id = self.request.extensions.get::<SessionId>()?;
+        Some(id.as_str())
+    }
+
+    fn progress(&self) -> Option<&Progress> {
+        Some(&self.progress)
+    }
+}
+
+impl fmt::Debug for ServerCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerCall")
+            .field("method", &self.method())
+            .field("hints", &self.hints)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,87 @@
+use ::tower_mcp::{
+    McpRouter, RouterRequest,
+    context::{CancellationToken, RequestContext},
+    protocol::RequestId,
+};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Whether the client has cancelled a call, in an attempt as between two.
+///
+/// A router knows of a request while it handles it, and cancels what it then knows. So each attempt
+/// runs under the token of the call; and while no attempt runs, the router is told of the call by a
+/// context of its own, which it cancels by the same token.
+pub(super) struct Cancellation {
+    router: McpRouter,
+    id: RequestId,
+    token: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    running: usize,
+    // Held for what it tells the router.
+    waiting: Option<RequestContext>,
+}
+
+impl Cancellation {
+    /// Takes the token of the transport, if it has given one.
+    pub(super) fn of(request: &RouterRequest, router: &McpRouter) -> Self {
+        let token = request.extensions.get::<CancellationToken>();
+        Self {
+            router: router.clone(),
+            id: request.id.clone(),
+            token: token.cloned().unwrap_or_default(),
+            state: Mutex::default(),
+        }
+    }
+
+    pub(super) fn token(&self) -> CancellationToken {
+        self.token.clone()
+    }
+
+    /// The router knows of the attempt by itself, until this gives is dropped.
+    pub(super) fn attempt(&self) -> Running<'_> {
+        let mut state = self.state();
+        state.running += 1;
+        self.forget(&mut state);
+        Running(self)
+    }
+
+    /// The call waits: for a further attempt, or for its turn.
+    pub(super) fn wait(&self) {
+        let mut state = self.state();
+        if state.running > 0 || state.waiting.is_some() {
+            return;
+        }
+        // The router takes the token out of the extensions.
+        let router = self.router.clone().with_extension(self.token.clone());
+        state.waiting = Some(router.create_context(self.id.clone(), None));
+    }
+
+    fn forget(&self, state: &mut State) {
+        if state.waiting.take().is_some() {
+            self.router.complete_request(&self.id);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Cancellation {
+    fn drop(&mut self) {
+        let mut state = std::mem::take(&mut *self.state());
+        self.forget(&mut state);
+    }
+}
+
+/// An attempt that runs.
+pub(super) struct Running<'a>(&'a Cancellation);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.state().running -= 1;
+    }
+}

@@ -1,0 +1,103 @@
+use super::{
+    ResilientLayer, ServerAnswer, ServerCall, cancellation::Cancellation, error::json_rpc_error,
+    learned,
+};
+use crate::{
+    failure::{BoxError, Class, Failure},
+    ledger,
+    serve::{self, Net, thrown},
+};
+use ::tower_mcp::{JsonRpcError, McpRouter, RouterRequest, protocol::McpResponse};
+use std::{
+    future::{poll_fn, ready},
+    pin::pin,
+    sync::Arc,
+};
+use tower::{Service, ServiceExt};
+
+/// A request on its way into the stack.
+pub(super) struct Dispatch<S> {
+    request: RouterRequest,
+    router: McpRouter,
+    layer: ResilientLayer<S>,
+}
+
+impl<S> Dispatch<S>
+where
+    S: Service<ServerCall, Response = ServerAnswer> + Clone,
+    S::Error: Into<BoxError>,
+{
+    pub(super) fn new(request: RouterRequest, router: McpRouter, layer: ResilientLayer<S>) -> Self {
+        Self {
+            request,
+            router,
+            layer,
+        }
+    }
+
+    /// Sends the request through the stack, unless the client gives it up.
+    pub(super) async fn run(self) -> Result<McpResponse, JsonRpcError> {
+        let layer = self.layer;
+        let _counted = layer.life.running.one_more();
+        let hints = learned::hints(&layer.learned, &self.request, &self.router).await;
+        let cancellation = Arc::new(Cancellation::of(&self.request, &self.router));
+        let token = cancellation.token();
+        let waiting = Arc::clone(&cancellation);
+        let call = ServerCall::new(self.request, self.router, hints, cancellation);
+        let mut answer = Net::under(layer.stack.clone().oneshot(call));
+        let mut outcome = {
+            let mut answering = pin!(poll_fn(|cx| {
+                let polled = pin!(&mut answer).poll(cx);
+                if polled.is_pending() {
+                    waiting.wait();
+                }
+                polled
+            }));
+            // The answer first: one that is there is not thrown away.
+            tokio::select! {
+                biased;
+                outcome = &mut answering => Some(outcome),
+                () = token.cancelled() => {
+                    // tower-mcp sends it only if no attempt ran.
+                    return Err(json_rpc_error(thrown::answer(&Failure::cancelled(""))));
+                }
+                () = layer.life.running.cut_off() => None,
+            }
+        };
+        if outcome.is_none() {
+            // What runs is cut off where it runs, and answers at once.
+            outcome = tokio::select! {
+                biased;
+                outcome = &mut answer => Some(outcome),
+                () = ready(()) => None,
+            };
+        }
+        match outcome {
+            Some(Ok(Ok(answer))) => Ok(answer.into_inner()),
+            Some(Ok(Err(error))) => Err(layer.refuse(&Failure::from_any(error))),
+            Some(Err(panic)) => Err(json_rpc_error(thrown::report_panic(&panic))),
+            // In a wait, or in a queue.
+            None => {
+                ledger::drop_for(serve::shut_down(), answer);
+                Err(layer.cut_off())
+            }
+        }
+    }
+}
+
+impl<S> ResilientLayer<S> {
+    /// The host's error. Whichever stack this is, what is fatal to it is fatal to the server.
+    fn refuse(&self, failure: &Failure) -> JsonRpcError {
+        if failure.class() == Class::Fatal {
+            self.life.fatal.watch(failure);
+        }
+        json_rpc_error(thrown::answer(failure))
+    }
+
+    fn cut_off(&self) -> JsonRpcError {
+        match self.life.fatal.cause() {
+            Some(cause) => json_rpc_error(thrown::answer(&Failure::from(cause))),
+            None => JsonRpcError::internal_error("the server is shutting down"),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+use super::{Resilient, RouterService, ServerAnswer, ServerCall};
+use crate::{
+    failure::BoxError,
+    fatal::{Fatal, FatalHandle},
+    preset::{Resilience, ResilienceLayer},
+    serve::{Learned, Lifetime, Shutdown, Stop},
+    timeout::Timeout,
+};
+use ::tower_mcp::McpRouter;
+use std::{fmt, time::Duration};
+use tower::{Layer, Service};
+
+/// The preset around a router.
+pub type PresetStack = Resilience<Timeout<RouterService>>;
+
+/// Wraps routers in one stack: for the `layer` of a transport of tower-mcp.
+///
+/// See the [page of the adapter](crate::tower_mcp) for what becomes of which failure, and an example. All
+/// services of one layer, and its clones, share the stack and its state: tower-mcp makes a service for each
+/// session, or for each request.
+#[derive(Clone)]
+pub struct ResilientLayer<S = PresetStack> {
+    pub(super) stack: S,
+    pub(super) life: Lifetime,
+    pub(super) learned: Learned,
+}
+
+impl ResilientLayer {
+    /// The [preset](crate::preset) with its [defaults](crate::tower_mcp#limits).
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_preset(&ResilienceLayer::new())
+    }
+}
+
+impl Default for ResilientLayer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> ResilientLayer<S> {
+    /// The preset with settings of yours, and with the layers of others in it.
+    #[must_use]
+    pub fn with_preset<L>(preset: &ResilienceLayer<L>) -> Self
+    where
+        ResilienceLayer<L>: Layer<RouterService, Service = S>,
+    {
+        let mut layer = Self::with_layer(preset).ends_with(preset.fatal_handle());
+        layer.life.log = preset.log_sink();
+        layer
+    }
+
+    /// A stack of your own. To serve, the stack has to be `Clone + Send + Sync`: box it, if it must be,
+    /// with tower's `boxed_clone_sync`.
+    ///
+    /// **For a [`ResilienceLayer`], take [`with_preset`](Self::with_preset)**: here nobody knows where the
+    /// log is, so that its last lines are yours to [flush](crate::call_log::Sink::flush) before the
+    /// process ends. The first failure of class [`Fatal`](crate::Class::Fatal) that comes out of the stack
+    /// ends the server.
+    #[must_use]
+    pub fn with_layer<L>(layer: &L) -> Self
+    where
+        L: Layer<RouterService, Service = S>,
+    {
+        let life = Lifetime::new();
+        Self {
+            stack: layer.layer(RouterService::new(life.running.clone())),
+            life,
+            learned: Learned::default(),
+        }
+    }
+
+    /// Ends the server when this handle's stack is shut, too: for a stack with a
+    /// [`FatalLayer`](crate::fatal::FatalLayer) that others share. The preset does so by itself.
+    #[must_use]
+    pub fn ends_with(mut self, fatal: FatalHandle) -> Self {
+        self.life.fatal = fatal;
+        self
+    }
+
+    /// How long the calls that run at the end of the server may still take: 10 s, unless set.
+    ///
+    /// Counts for [`run`](Self::run), [`run_with_stop`](Self::run_with_stop) and
+    /// [`run_until`](Self::run_until), after a signal, a fatal failure, and the end of stdin. Zero cuts the
+    /// calls off at once. A supervisor that kills the process after some time should give it at least 5 s
+    /// more than this.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.life.grace = grace;
+        self
+    }
+
+    /// What to wait on for the first fatal failure.
+    #[must_use]
+    pub fn fatal_handle(&self) -> &FatalHandle {
+        &self.life.fatal
+    }
+
+    /// Ends the serving of calls, for good and for all clones. From here on a new call is refused,
+    /// before it runs; those that run may still end, for at most so long, and are then cut off,
+    /// and answered: that they may have run. A handler that blocks its thread is abandoned. Then
+    /// the preset's log has up to a second to be written.
+    ///
+    /// For the end of a server; [`run`](Self::run) and [`run_until`](Self::run_until) do it by
+    /// themselves. It answers, but the answers still have to leave.
+    pub async fn drain(&self, at_most: Duration) {
+        self.life.drain(at_most).await;
+    }
+
+    /// Serves any number of clients, as over HTTP, until it is told to [`Stop`], or until the first
+    /// fatal failure. Then new calls are refused, running calls get the [grace](Self::grace) of
+    /// 10 s, and those that are left are cut off and answered; a second signal cuts them off at
+    /// once. Their answers have 200 ms to leave. Then `end_sessions` may end the streams that would
+    /// stay open for ever, and the server has 2 s to end, whatever its clients do.
+    ///
+    /// `serve` gets the future that a graceful shutdown waits for. Dropping the future of
+    /// `run_until` drops that of `serve`, and nothing else.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which the process has to end: the fatal failure, or the server's own error.
+    ///
+    /// # Example
+    ///
+    /// With the feature `http` of tower-mcp:
+    ///
+    /// ```no_run
+    /// use mcp_resilience::{fatal::{Fatal, startup::OrFatal}, tower_mcp::{ResilientLayer, Stop}};
+    /// use tower_mcp::{HttpTransport, McpRouter};
+    ///
+    /// #[tokio::main]
+    /// async fn main() -> Result<(), Fatal> {
+    ///     let server = ResilientLayer::new();
+    ///     let router = HttpTransport::new(McpRouter::new())
+    ///         .layer(server.clone())
+    ///         .into_router_at("/mcp");
+    ///     let listener = tokio::net::TcpListener::bind("127.0.0.1:8000")
+    ///         .await
+    ///         .or_fatal("cannot listen on port 8000")?;
+    ///     server
+    ///         .run_until(Stop::signals(), || {}, async |shutdown| {
+    ///             axum::serve(listener, router).with_graceful_shutdown(shutdown).await
+    ///         })
+    ///         .await
+    /// }
+    /// ```
+    pub async fn run_until<F, E>(
+        self,
+        stop: impl Into<Stop>,
+        end_sessions: impl FnOnce() + Send + 'static,
+        serve: impl FnOnce(Shutdown) -> F,
+    ) -> Result<(), Fatal>
+    where
+        F: Future<Output = Result<(), E>>,
+        E: Into<BoxError>,
+    {
+        self.life.until(stop.into(), end_sessions, serve).await
+    }
+}
+
+impl<S> Layer<McpRouter> for ResilientLayer<S>
+where
+    S: Service<ServerCall, Response = ServerAnswer> + Clone,
+{
+    type Service = Resilient<S>;
+
+    fn layer(&self, router: McpRouter) -> Resilient<S> {
+        Resilient::of(router, self.clone())
+    }
+}
+
+impl<S> fmt::Debug for ResilientLayer<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResilientLayer").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,22 @@
+//! Around a router: see the [page of the adapter](super).
+
+mod answer;
+mod call;
+mod cancellation;
+mod dispatch;
+mod error;
+mod layer;
+mod learned;
+mod own_words;
+mod queue;
+mod resilient;
+mod router;
+mod run;
+
+pub use self::{
+    answer::ServerAnswer,
+    call::ServerCall,
+    layer::{PresetStack, ResilientLayer},
+    resilient::Resilient,
+    router::RouterService,
+};

@@ -1,0 +1,60 @@
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tokio::{
+    io::{AsyncWrite, AsyncWriteExt},
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+};
+
+/// A writer that takes everything at once, and what writes it on.
+///
+/// tower-mcp reads and writes in one loop: without this, a client that does not read its answers would
+/// also keep the server from reading.
+pub(super) fn queue(
+    to: impl AsyncWrite + Unpin,
+) -> (QueueWriter, impl Future<Output = io::Result<()>>) {
+    let (queued, chunks) = unbounded_channel();
+    (QueueWriter(queued), write_all(chunks, to))
+}
+
+async fn write_all(
+    mut chunks: UnboundedReceiver<Vec<u8>>,
+    mut to: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    while let Some(mut chunk) = chunks.recv().await {
+        // An answer and the end of its line come one after the other.
+        while let Ok(more) = chunks.try_recv() {
+            chunk.extend(more);
+        }
+        to.write_all(&chunk).await?;
+        to.flush().await?;
+    }
+    Ok(())
+}
+
+/// Fails once nobody writes on what it takes.
+pub(super) struct QueueWriter(UnboundedSender<Vec<u8>>);
+
+impl AsyncWrite for QueueWriter {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let queued = self.0.send(bytes.to_vec());
+        Poll::Ready(match queued {
+            Ok(()) => Ok(bytes.len()),
+            Err(_) => Err(io::ErrorKind::BrokenPipe.into()),
+        })
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,80 @@
+use super::{ServerAnswer, ServerCall, error::rpc_error, own_words};
+use crate::{
+    call::ToolCall,
+    failure::{BoxError, Returned},
+    serve::{self, Running, thrown},
+};
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tower::Service;
+
+/// The router as the innermost service of the stack that [`ResilientLayer`](super::ResilientLayer) makes.
+///
+/// Each call brings the router that is to answer it. An error that a handler returned comes wrapped, so
+/// that no layer takes it for one of the service below: look for its type in the chain of sources. A
+/// [`Failure`](crate::Failure) comes as it is, with nothing but what its author said of whether the call
+/// ran. So does a JSON-RPC error, and a flagged result, whose envelope says nothing of that.
+///
+/// Always ready. Its future runs the handler where it is polled, and spawns nothing. When the server ends,
+/// it refuses calls that begin, and cuts off those that are not done in time.
+#[derive(Clone)]
+pub struct RouterService {
+    running: Running,
+}
+
+impl RouterService {
+    pub(super) fn new(running: Running) -> Self {
+        Self { running }
+    }
+}
+
+impl Service<ServerCall> for RouterService {
+    type Response = ServerAnswer;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<ServerAnswer, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: ServerCall) -> Self::Future {
+        let attempt = call.begin_attempt();
+        // A later attempt belongs to a call that may still end.
+        if attempt == 1 && !self.running.is_serving() {
+            return Box::pin(async { Err(serve::refused().into()) });
+        }
+        let cut_off = serve::cut_off(call.hints());
+        let running = self.running.clone();
+        Box::pin(async move {
+            // The answer first: one that is there is not thrown away.
+            tokio::select! {
+                biased;
+                answer = thrown::keeping(answer(call, attempt)) => answer,
+                () = running.cut_off() => Err(cut_off.into()),
+            }
+        })
+    }
+}
+
+async fn answer(call: ServerCall, attempt: u32) -> Result<ServerAnswer, BoxError> {
+    let cancellation = Arc::clone(call.cancellation());
+    let _running = cancellation.attempt();
+    let (request, mut router) = call.into_parts(attempt);
+    let Ok(response) = router.call(request).await;
+    let answer = match response.inner {
+        Ok(response) => own_words::read(response.into()),
+        Err(error) => Err(thrown::exchange(rpc_error(error))),
+    };
+    answer.map_err(Returned::by_handler)
+}
+
+impl fmt::Debug for RouterService {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RouterService").finish_non_exhaustive()
+    }
+}

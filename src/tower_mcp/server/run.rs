@@ -1,0 +1,125 @@
+use super::{ResilientLayer, ServerAnswer, ServerCall, queue::queue};
+use crate::{
+    failure::BoxError,
+    fatal::{Fatal, startup::OrFatal},
+    serve::{self, CLOSE, Lifetime, MOMENT, Stop},
+};
+use ::tower_mcp::{Error, StdioTransport};
+use std::{future::ready, pin::pin, time::Duration};
+use tokio::time::{sleep, timeout};
+use tower::Service;
+
+impl<S> ResilientLayer<S>
+where
+    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + 'static,
+    S::Error: Into<BoxError> + Send,
+    S::Future: Send,
+{
+    /// Serves one client over stdin and stdout, until the client leaves, a signal comes, or a call fails
+    /// with the first fatal failure.
+    ///
+    /// The same as [`run_with_stop`](Self::run_with_stop) with [`Stop::signals`]. The exit codes are
+    /// those of a `main` that returns what this returns.
+    ///
+    /// | End | New calls | Running calls | Result | Exit code |
+    /// |---|---|---|---|---|
+    /// | the client leaves (stdin ends) | none | get the [grace](Self::grace) of 10 s, then are cut off and answered | `Ok` | 0 |
+    /// | SIGTERM, SIGINT, SIGHUP | refused | the same | `Ok` | 0 |
+    /// | a second signal | refused | are cut off at once and answered | `Ok` | 0 |
+    /// | a fatal failure | answered with the cause | as after a signal | `Err` | 1 |
+    /// | stdin cannot be read, or a line is longer than the transport allows | none | are dropped | `Err` | 1 |
+    ///
+    /// After the running calls have ended the server reads for 200 ms more, so that requests which
+    /// are on their way are refused and logged too. The answers then have 2 s to leave. A handler
+    /// that blocks its thread is abandoned; a runtime that is dropped waits for such a thread.
+    ///
+    /// stdin and stdout are read and written on threads that do not hold up the end of the process,
+    /// whatever [`StdioTransport::pipes`] says.
+    ///
+    /// Dropping the future stops reading; calls that run are not dropped with it, since tower-mcp runs them
+    /// in tasks of their own.
+    ///
+    /// # Errors
+    ///
+    /// The reason for which the process has to end: the fatal failure, or the failure of the transport. A
+    /// `main` that returns it prints it on stderr. If nobody reads stderr, that print can block;
+    /// [`Fatal::exit`] gives it one second.
+    pub async fn run(self, transport: StdioTransport) -> Result<(), Fatal> {
+        self.run_with_stop(transport, Stop::signals()).await
+    }
+
+    /// Serves one client as [`run`](Self::run) does, with an end of your choice in place of the
+    /// signals: [`Stop::never`], or a future.
+    ///
+    /// # Errors
+    ///
+    /// As [`run`](Self::run).
+    pub async fn run_with_stop(
+        self,
+        transport: StdioTransport,
+        stop: impl Into<Stop>,
+    ) -> Result<(), Fatal> {
+        let life = self.life.clone();
+        let outcome = Box::pin(self.serve_one(transport, stop.into())).await;
+        life.conclude(outcome).await
+    }
+
+    async fn serve_one(self, transport: StdioTransport, mut stop: Stop) -> Result<(), Fatal> {
+        let life = self.life.clone();
+        let mut transport = transport.layer(self);
+        let handle = transport.handle();
+        let (stdin, stdout) = serve::stdio();
+        let (answers, written) = queue(stdout);
+        let serving = transport.run_with_streams(stdin, answers);
+        let mut serving = pin!(async move {
+            let mut written = pin!(written);
+            let ended = tokio::select! {
+                ended = serving => ended,
+                // The client does not read any more: it has left.
+                _ = written.as_mut() => return Ok(()),
+            };
+            // Those that are still in the queue.
+            match written.await {
+                Ok(()) => ended,
+                Err(_) => Ok(()),
+            }
+        });
+        let (told, grace) = tokio::select! {
+            ended = serving.as_mut() => return has_ended(&life, ended).await,
+            cause = life.fatal.wait() => (Err(cause), life.grace),
+            () = stop.next() => (Ok(()), life.grace),
+            // The client has left. What it has sent before is still answered.
+            () = async {
+                handle.stopping().await;
+                sleep(life.grace).await;
+            } => (Ok(()), Duration::ZERO),
+        };
+        let end = async {
+            life.running.end(grace, stop.next()).await;
+            sleep(MOMENT).await;
+        };
+        tokio::select! {
+            // The client left meanwhile.
+            ended = serving.as_mut() => {
+                life.running.end(Duration::ZERO, ready(())).await;
+                return told.and(check(ended));
+            }
+            () = end => {}
+        }
+        // An error: it has stopped by itself.
+        let _ = handle.shutdown();
+        match timeout(CLOSE, serving).await {
+            Ok(ended) => told.and(check(ended)),
+            Err(_) => told,
+        }
+    }
+}
+
+async fn has_ended(life: &Lifetime, ended: Result<(), Error>) -> Result<(), Fatal> {
+    life.running.notice().await;
+    check(ended)
+}
+
+fn check(ended: Result<(), Error>) -> Result<(), Fatal> {
+    ended.or_fatal("cannot serve the client")
+}

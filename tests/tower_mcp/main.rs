@@ -1,0 +1,17 @@
+//! The adapter for tower-mcp: the suite of the Bookshop that the one for rmcp passes, and what is its own.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a step that fails must fail the test that takes it"
+)]
+
+#[path = "../rmcp/bookshop/mod.rs"]
+mod bookshop;
+#[path = "../rmcp/startup.rs"]
+mod startup;
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the tests for rmcp have more in this process"
+)]
+#[path = "../rmcp/support/mod.rs"]
+mod support;
