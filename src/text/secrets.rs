@@ -8,8 +8,10 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// So many values of one call are kept. Where there are more, long texts are masked as a whole.
+/// So many values of one call are kept, and so many bytes of them. Where there are more, long texts are
+/// masked as a whole.
 const MOST: usize = 1024;
+const MOST_BYTES: usize = 1024 * 1024;
 
 /// Shorter values are masked only where they stand as a word of their own.
 const SHORT: usize = 4;
@@ -30,6 +32,7 @@ const STEPS: usize = 1 << 21;
 #[derive(Default)]
 pub(crate) struct Secrets {
     values: Vec<Box<str>>,
+    bytes: usize,
     are_too_many: bool,
     steps: AtomicUsize,
 }
@@ -40,10 +43,12 @@ impl Secrets {
         if value.is_empty() || value == MASK || self.values.iter().any(|known| **known == *value) {
             return;
         }
-        if self.values.len() == MOST {
+        let bytes = self.bytes + value.len();
+        if self.values.len() == MOST || bytes > MOST_BYTES {
             self.are_too_many = true;
         } else {
             self.values.push(value.into());
+            self.bytes = bytes;
         }
     }
 

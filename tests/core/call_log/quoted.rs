@@ -115,6 +115,21 @@ async fn the_parts_of_a_secret_that_others_quote_alone_are_masked() {
     assert_eq!(line["error"], "basic, dark, old");
 }
 
+/// They are kept for as long as the call runs, and for a while after it.
+#[tokio::test]
+async fn of_more_secrets_than_are_kept_a_long_text_is_masked_as_a_whole() {
+    let text = |number: usize| format!("{number}{}", "x".repeat(300));
+    let many: Vec<_> = (0..1025).map(|number| format!("many-{number}")).collect();
+    // More than a megabyte.
+    let long: Vec<_> = (0..70).map(|number| format!("{number:0>16000}")).collect();
+    for secrets in [many, long] {
+        let line = line_of(json!({"secrets": secrets}), &text(7)).await;
+        assert_eq!(line["error"], "[masked]");
+        let line = line_of(json!({"secrets": secrets[..64]}), &text(7)).await;
+        assert_eq!(line["error"], text(7));
+    }
+}
+
 #[tokio::test]
 async fn a_value_is_known_by_any_entity_of_html() {
     let arguments = json!({"password": "a</'b"});
