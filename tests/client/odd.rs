@@ -281,7 +281,8 @@ fn is_as_expected(
 async fn an_odd_answer_ends_its_call_at_once_and_the_connection_is_kept() {
     let at_once = Arc::new(Semaphore::new(8));
     let mut calls = JoinSet::new();
-    for (text, wires, end) in cases().into_iter().chain(odd_ids_and_numbers()) {
+    let cases = cases().into_iter().chain(odd_ids_and_numbers());
+    for (text, wires, end) in cases.chain(written_otherwise()) {
         for &wire in wires {
             let (text, at_once) = (text.clone(), Arc::clone(&at_once));
             calls.spawn(async move {
