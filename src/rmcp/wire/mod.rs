@@ -7,12 +7,16 @@ mod told;
 mod unreadable;
 mod whole;
 
+#[cfg(feature = "rmcp")]
+pub(super) use self::scan::Head;
+#[cfg(feature = "rmcp-client")]
+pub(super) use self::unreadable::REASON;
 pub(super) use self::{
     lines::{Line, Lines},
     long::Long,
-    scan::{Head, Scan},
+    scan::Scan,
     told::{Told, skipped},
-    unreadable::{REASON, Unreadable},
+    unreadable::Unreadable,
     whole::is_whole,
 };
 

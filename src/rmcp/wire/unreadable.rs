@@ -48,11 +48,6 @@ impl Unreadable {
     pub(in crate::rmcp) fn count(&self) -> u64 {
         self.more.saturating_add(1)
     }
-
-    /// Whether it may have been meant as a message.
-    pub(in crate::rmcp) fn looks_like_json(&self) -> bool {
-        self.beginning.starts_with(['{', '['])
-    }
 }
 
 impl fmt::Display for Unreadable {

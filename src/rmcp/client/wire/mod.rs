@@ -101,4 +101,6 @@ pub(super) use self::{
     stdio::{NotWritten, Stdio},
     unread::Unread,
 };
-pub(super) use crate::rmcp::wire::{LONGEST, Long, Unreadable};
+#[cfg(feature = "rmcp-client-http")]
+pub(super) use crate::rmcp::wire::LONGEST;
+pub(super) use crate::rmcp::wire::{Long, Unreadable};

@@ -11,6 +11,11 @@ use std::sync::OnceLock;
 const MARK: &str = "mcp-resilience/unreadable";
 
 impl Unreadable {
+    /// Whether it may have been meant as a message.
+    pub(in crate::rmcp::client) fn looks_like_json(&self) -> bool {
+        self.beginning.starts_with(['{', '['])
+    }
+
     /// What it means for its call: an answer came, so the call ran, whatever the answer was to say.
     pub(in crate::rmcp::client) fn failure() -> Failure {
         Failure::invalid_output(
