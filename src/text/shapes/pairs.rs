@@ -44,6 +44,9 @@ pub(crate) fn is_value(key: &str) -> bool {
 }
 
 fn is_one_of(names: &[&str], key: &str) -> bool {
+    if !key.contains(['_', '-']) {
+        return names.iter().any(|name| key.eq_ignore_ascii_case(name));
+    }
     let letters = || {
         let letters = key.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
         letters.map(|byte| byte.to_ascii_lowercase())

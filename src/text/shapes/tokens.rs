@@ -13,8 +13,37 @@ const UPPER: IsPart = |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit();
 const HEX: IsPart = |byte| byte.is_ascii_hexdigit();
 const PATH: IsPart = |byte| DASHED(byte) || byte == b'/';
 
-/// The beginning, how many characters follow at least, and which ones.
+/// The beginning, how many characters follow at least, and which ones. Sorted by the first character.
 const ISSUERS: &[(&str, usize, IsPart)] = &[
+    ("1//0", 20, DASHED),
+    ("ATBB", 24, WORD),
+    ("AIza", 30, DASHED),
+    ("ATATT3", 20, |byte| DASHED(byte) || byte == b'='),
+    ("ATCTT3", 20, |byte| DASHED(byte) || byte == b'='),
+    ("AGE-SECRET-KEY-1", 16, UPPER),
+    ("CCIPAT_", 20, WORD),
+    ("EAACEdEose0cBA", 16, WORD),
+    ("GOCSPX-", 16, DASHED),
+    ("NRAK-", 16, DASHED),
+    ("PMAK-", 16, DASHED),
+    ("SG.", 30, DOTTED),
+    ("apify_api_", 20, WORD),
+    ("csk-", 20, DASHED),
+    ("discord.com/api/webhooks/", 8, PATH),
+    ("discordapp.com/api/webhooks/", 8, PATH),
+    ("dckr_pat_", 12, DASHED),
+    ("dop_v1_", 20, WORD),
+    ("doo_v1_", 20, WORD),
+    ("dor_v1_", 20, WORD),
+    ("dp.pt.", 16, DASHED),
+    ("dp.st.", 16, DOTTED),
+    ("fm1_", 20, |byte| {
+        DASHED(byte) || matches!(byte, b'+' | b'/' | b'=')
+    }),
+    ("fm2_", 20, |byte| {
+        DASHED(byte) || matches!(byte, b'+' | b'/' | b'=')
+    }),
+    ("figd_", 16, DASHED),
     ("ghp_", 16, WORD),
     ("gho_", 16, WORD),
     ("ghu_", 16, WORD),
@@ -31,8 +60,58 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("glsoat-", 12, DASHED),
     ("glagent-", 12, DASHED),
     ("glimt-", 12, DASHED),
-    ("ATBB", 24, WORD),
-    ("CCIPAT_", 20, WORD),
+    ("gsk_", 20, WORD),
+    ("glsa_", 16, WORD),
+    ("glc_", 20, |byte| {
+        WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
+    }),
+    ("hooks.slack.com/services/", 8, PATH),
+    ("hooks.slack.com/workflows/", 8, PATH),
+    ("hooks.slack.com/triggers/", 8, PATH),
+    ("hf_", 20, WORD),
+    ("hvs.", 16, DASHED),
+    ("hvb.", 16, DASHED),
+    ("hvr.", 16, DASHED),
+    ("lin_api_", 16, WORD),
+    ("lin_oauth_", 16, WORD),
+    ("nvapi-", 20, DASHED),
+    ("npm_", 20, WORD),
+    ("ntn_", 20, WORD),
+    ("ops_eyJ", 20, DASHED),
+    ("pplx-", 20, DASHED),
+    ("pscale_pw_", 16, DOTTED),
+    ("pscale_tkn_", 16, DOTTED),
+    ("pscale_oauth_", 16, DOTTED),
+    ("pypi-", 20, DASHED),
+    ("phx_", 20, WORD),
+    ("pul-", 20, WORD),
+    ("rk_live_", 8, WORD),
+    ("rk_test_", 8, WORD),
+    ("r8_", 20, WORD),
+    ("rubygems_", 20, WORD),
+    ("sk_live_", 8, WORD),
+    ("sk_test_", 8, WORD),
+    ("sk-ant-", 8, DASHED),
+    ("sk-proj-", 8, DASHED),
+    ("sk-svcacct-", 8, DASHED),
+    ("sk-or-", 8, DASHED),
+    ("shpat_", 16, WORD),
+    ("shpss_", 16, WORD),
+    ("shpca_", 16, WORD),
+    ("shppa_", 16, WORD),
+    ("sq0atp-", 16, DASHED),
+    ("sq0csp-", 16, DASHED),
+    ("secret_", 40, WORD),
+    ("sntryu_", 16, WORD),
+    ("sntrys_", 16, |byte| {
+        WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
+    }),
+    ("sbp_", 20, WORD),
+    ("tvly-", 12, DASHED),
+    ("tfp_", 20, WORD),
+    ("whsec_", 8, |byte| {
+        WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
+    }),
     ("xoxa-", 8, DASHED),
     ("xoxb-", 8, DASHED),
     ("xoxc-", 8, DASHED),
@@ -44,88 +123,9 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("xoxr-", 8, DASHED),
     ("xoxs-", 8, DASHED),
     ("xapp-", 8, DASHED),
-    ("hooks.slack.com/services/", 8, PATH),
-    ("hooks.slack.com/workflows/", 8, PATH),
-    ("hooks.slack.com/triggers/", 8, PATH),
-    ("discord.com/api/webhooks/", 8, PATH),
-    ("discordapp.com/api/webhooks/", 8, PATH),
-    ("sk_live_", 8, WORD),
-    ("sk_test_", 8, WORD),
-    ("rk_live_", 8, WORD),
-    ("rk_test_", 8, WORD),
-    ("whsec_", 8, |byte| {
-        WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
-    }),
-    ("sk-ant-", 8, DASHED),
-    ("sk-proj-", 8, DASHED),
-    ("sk-svcacct-", 8, DASHED),
-    ("sk-or-", 8, DASHED),
-    ("nvapi-", 20, DASHED),
-    ("csk-", 20, DASHED),
-    ("apify_api_", 20, WORD),
-    ("gsk_", 20, WORD),
     ("xai-", 20, DASHED),
-    ("pplx-", 20, DASHED),
-    ("tvly-", 12, DASHED),
-    ("hf_", 20, WORD),
-    ("r8_", 20, WORD),
-    ("AIza", 30, DASHED),
-    ("ya29.", 16, DASHED),
-    ("1//0", 20, DASHED),
-    ("GOCSPX-", 16, DASHED),
-    ("npm_", 20, WORD),
-    ("tfp_", 20, WORD),
-    ("fm1_", 20, |byte| {
-        DASHED(byte) || matches!(byte, b'+' | b'/' | b'=')
-    }),
-    ("fm2_", 20, |byte| {
-        DASHED(byte) || matches!(byte, b'+' | b'/' | b'=')
-    }),
-    ("pscale_pw_", 16, DOTTED),
-    ("pscale_tkn_", 16, DOTTED),
-    ("pscale_oauth_", 16, DOTTED),
-    ("ops_eyJ", 20, DASHED),
-    ("pypi-", 20, DASHED),
-    ("rubygems_", 20, WORD),
-    ("dckr_pat_", 12, DASHED),
-    ("dop_v1_", 20, WORD),
-    ("doo_v1_", 20, WORD),
-    ("dor_v1_", 20, WORD),
-    ("hvs.", 16, DASHED),
-    ("hvb.", 16, DASHED),
-    ("hvr.", 16, DASHED),
-    ("shpat_", 16, WORD),
-    ("shpss_", 16, WORD),
-    ("shpca_", 16, WORD),
-    ("shppa_", 16, WORD),
-    ("sq0atp-", 16, DASHED),
-    ("sq0csp-", 16, DASHED),
-    ("lin_api_", 16, WORD),
-    ("lin_oauth_", 16, WORD),
-    ("secret_", 40, WORD),
-    ("EAACEdEose0cBA", 16, WORD),
-    ("ntn_", 20, WORD),
-    ("figd_", 16, DASHED),
-    ("glsa_", 16, WORD),
-    ("glc_", 20, |byte| {
-        WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
-    }),
-    ("phx_", 20, WORD),
-    ("sntryu_", 16, WORD),
-    ("sntrys_", 16, |byte| {
-        WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
-    }),
-    ("sbp_", 20, WORD),
-    ("pul-", 20, WORD),
-    ("PMAK-", 16, DASHED),
-    ("NRAK-", 16, DASHED),
-    ("ATATT3", 20, |byte| DASHED(byte) || byte == b'='),
-    ("ATCTT3", 20, |byte| DASHED(byte) || byte == b'='),
-    ("AGE-SECRET-KEY-1", 16, UPPER),
-    ("dp.pt.", 16, DASHED),
-    ("dp.st.", 16, DOTTED),
     ("xkeysib-", 16, DASHED),
-    ("SG.", 30, DOTTED),
+    ("ya29.", 16, DASHED),
 ];
 
 /// The same with as many characters as stand there, and no more.
@@ -154,6 +154,36 @@ static BEGINNINGS: Beginnings = {
     all
 };
 
+/// Where the issuers with each first character begin.
+static FIRSTS: [usize; 129] = {
+    let mut firsts = [ISSUERS.len(); 129];
+    let mut at = ISSUERS.len();
+    let mut first = 128;
+    while first > 0 {
+        first -= 1;
+        while at > 0 && ISSUERS[at - 1].0.as_bytes()[0] as usize >= first {
+            at -= 1;
+        }
+        firsts[first] = at;
+    }
+    assert!(
+        at == 0 && is_sorted(),
+        "issuers are sorted by their first character"
+    );
+    firsts
+};
+
+const fn is_sorted() -> bool {
+    let mut at = 1;
+    while at < ISSUERS.len() {
+        if ISSUERS[at - 1].0.as_bytes()[0] > ISSUERS[at].0.as_bytes()[0] {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 const OPENAI: &str = "sk-";
 const JWT: &str = "eyJ";
 
@@ -177,7 +207,12 @@ pub(super) fn known(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     if !may_be_one {
         return None;
     }
-    let issued = ISSUERS.iter().find_map(|(begin, least, is_part)| {
+    let first = usize::from(rest[0] & 0x7f);
+    let with_first = &ISSUERS[FIRSTS[first]..FIRSTS[first + 1]];
+    let issued = with_first.iter().find_map(|(begin, least, is_part)| {
+        if begin.as_bytes().get(1) != rest.get(1) {
+            return None;
+        }
         let length = run(rest.strip_prefix(begin.as_bytes())?, *is_part);
         (length >= *least).then_some(begin.len() + length)
     });
