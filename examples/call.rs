@@ -3,18 +3,18 @@
 //! ```text
 //! call [OPTIONS] TOOL [JSON-ARGUMENTS] -- COMMAND [ARGS…]
 //! call [OPTIONS] --url URL TOOL [JSON-ARGUMENTS]
-//! call [OPTIONS] --list [--url URL | -- COMMAND [ARGS…]]
+//! call [OPTIONS] --list|--resources|--prompts|--read URI [--url URL | -- COMMAND [ARGS…]]
 //! ```
 //!
-//! The result is printed as JSON on stdout; the log goes to stderr. The exit code says what it was:
+//! The result is printed as JSON on stdout, on one line with `--json`; log and progress go to stderr. The exit code says what it was:
 //!
 //! | | |
 //! |---|---|
-//! | 0 | a result, or the list of tools |
+//! | 0 | a result, or a list |
 //! | 1 | a flagged result |
 //! | 2 | a JSON-RPC error, on stderr |
 //! | 3 | no server: why, and its last words, on stderr |
-//! | 4 | the server does not list its tools (`--list`): why, on stderr |
+//! | 4 | the server does not list what is asked for: why, on stderr |
 //! | 64 | bad usage |
 //! | 129, 130, 143 | ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM |
 //!
@@ -24,6 +24,8 @@
 
 #[path = "call/output.rs"]
 mod output;
+#[path = "call/progress.rs"]
+mod progress;
 #[path = "call/signals.rs"]
 mod signals;
 #[path = "call/tool_timeout.rs"]
@@ -32,22 +34,23 @@ mod tool_timeout;
 use clap::{CommandFactory, Parser, error::ErrorKind};
 use mcp_resilience::{
     ResilienceLayer,
-    call::Hints,
     policy::{Policies, Policy},
     reconnect::ReconnectLayer,
     retry::RetryLayer,
     rmcp::client::{ChildProcess, Client, Http},
 };
-use output::{answer, complain, list};
-use rmcp::model::{CallToolRequestParams, JsonObject};
+use output::{Output, complain};
+use rmcp::model::{JsonObject, ReadResourceRequestParams};
+use serde_json::Value;
 use signals::Signals;
-use std::{error::Error, process::ExitCode, time::Duration};
+use std::{env, error::Error, process::ExitCode, time::Duration};
 use tokio::{runtime, time};
 use tool_timeout::ToolTimeout;
 
 /// Makes one call to an MCP server, and prints the result as JSON.
 #[derive(Parser)]
-#[command(name = "call")]
+#[command(name = "call", version)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches")]
 struct Options {
     /// The longest that the server may take to start, and one attempt without progress, in seconds.
     #[arg(long, value_name = "S", value_parser = seconds, default_value = "20")]
@@ -66,9 +69,33 @@ struct Options {
     /// Says that the tool may run twice.
     #[arg(long)]
     repeat_ok: bool,
-    /// Lists the tools with their annotations instead.
-    #[arg(long)]
+    /// Lists the tools with their annotations and schemas instead.
+    #[arg(long, group = "instead")]
     list: bool,
+    /// Lists the resources instead.
+    #[arg(long, group = "instead")]
+    resources: bool,
+    /// Lists the prompts instead.
+    #[arg(long, group = "instead")]
+    prompts: bool,
+    /// Reads a resource instead.
+    #[arg(long, value_name = "URI", group = "instead")]
+    read: Option<String>,
+    /// A header of each request over HTTP; may be given again.
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
+    header: Vec<(String, String)>,
+    /// The variable that holds the token for a server over HTTP.
+    #[arg(long, value_name = "NAME")]
+    bearer_env: Option<String>,
+    /// A variable of the server's process; may be given again.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<(String, String)>,
+    /// Shows the progress of the call on stderr: a bar, if that is a terminal.
+    #[arg(long)]
+    progress: bool,
+    /// Prints JSON on one line.
+    #[arg(long)]
+    json: bool,
     /// The URL of a server over HTTP, instead of a command.
     #[arg(long)]
     url: Option<String>,
@@ -84,17 +111,26 @@ struct Options {
 
 /// What is to be done.
 struct Task {
-    call: Option<CallToolRequestParams>,
+    job: Job,
     server: Server,
+    output: Output,
+    has_progress: bool,
     resilience: ResilienceLayer,
     reconnect: ReconnectLayer<()>,
-    timeout: Duration,
     repeat_ok: bool,
 }
 
+enum Job {
+    Call(String, Value),
+    List,
+    Resources,
+    Prompts,
+    Read(String),
+}
+
 enum Server {
-    Command(String, Vec<String>),
-    Url(String),
+    Command(ChildProcess),
+    Url(Http),
 }
 
 const FLAGGED: u8 = 1;
@@ -138,8 +174,14 @@ async fn run() -> u8 {
         Err(error) => {
             // Nobody is left to tell that stderr is gone.
             let _ = error.print();
-            let is_help = matches!(error.kind(), ErrorKind::DisplayHelp);
-            return if is_help { 0 } else { USAGE };
+            if error.kind() == ErrorKind::UnknownArgument {
+                complain("The server's command and its arguments stand at the end, after `--`.");
+            }
+            let is_asked = matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            );
+            return if is_asked { 0 } else { USAGE };
         }
     };
     match options.task() {
@@ -154,26 +196,50 @@ async fn run() -> u8 {
 
 impl Options {
     fn task(self) -> Result<Task, Box<dyn Error>> {
-        let server = match (self.url, self.command) {
-            (Some(url), command) if command.is_empty() => {
+        let server = match (self.url, self.command.split_first()) {
+            (Some(_), Some(_)) => return Err("give a url or a command, and not both".into()),
+            (None, None) => {
+                return Err("no server: give `--url URL`, or `-- COMMAND` at the end".into());
+            }
+            (Some(url), None) => {
                 if !url.starts_with("http://") && !url.starts_with("https://") {
                     return Err(format!("`{url}` is no http url").into());
                 }
-                Server::Url(url)
-            }
-            (Some(_), _) => return Err("give a url or a command, and not both".into()),
-            (None, command) => match command.split_first() {
-                Some((program, arguments)) => Server::Command(program.clone(), arguments.to_vec()),
-                None => {
-                    return Err("no server: give `--url URL`, or `-- COMMAND` at the end".into());
+                if !self.env.is_empty() {
+                    return Err("`--env` is for a command".into());
                 }
-            },
+                let mut server = Http::new(url).start_timeout(self.timeout);
+                for (name, value) in self.header {
+                    server = server.header(name, value);
+                }
+                if let Some(name) = self.bearer_env {
+                    let token = env::var(&name).ok().filter(|token| !token.is_empty());
+                    let token = token.ok_or_else(|| format!("the variable `{name}` is not set"))?;
+                    server = server.bearer(token);
+                }
+                Server::Url(server)
+            }
+            (None, Some((program, arguments))) => {
+                if !self.header.is_empty() || self.bearer_env.is_some() {
+                    return Err("`--header` and `--bearer-env` are for a url".into());
+                }
+                let server = ChildProcess::new(program).args(arguments).envs(self.env);
+                Server::Command(server.start_timeout(self.timeout))
+            }
         };
-        let call = match (self.list, self.tool) {
-            (true, None) => None,
-            (true, Some(_)) => return Err("`--list` takes no tool".into()),
-            (false, None) => return Err("no tool: name one, or give `--list`".into()),
-            (false, Some(tool)) => Some(call(tool, self.arguments)?),
+        let job = match self.tool {
+            Some(_) if self.list => return Err("`--list` takes no tool".into()),
+            Some(_) if self.resources || self.prompts || self.read.is_some() => {
+                return Err("give a tool, or something else to do, and not both".into());
+            }
+            Some(tool) => Job::Call(tool, arguments(self.arguments)?),
+            None if self.list => Job::List,
+            None if self.resources => Job::Resources,
+            None if self.prompts => Job::Prompts,
+            None => match self.read {
+                Some(uri) => Job::Read(uri),
+                None => return Err("no tool: name one, or give `--list`".into()),
+            },
         };
         let deadline = self.deadline.unwrap_or(DEADLINE);
         let retry = RetryLayer::builder()
@@ -197,24 +263,29 @@ impl Options {
         let dial = self.timeout.saturating_add(Duration::from_secs(1));
         let reconnect = ReconnectLayer::builder(()).dial_timeout(dial);
         Ok(Task {
-            call,
+            job,
             server,
+            output: Output {
+                is_short: self.json,
+            },
+            has_progress: self.progress,
             resilience,
             reconnect: reconnect.build()?,
-            timeout: self.timeout,
             repeat_ok: self.repeat_ok,
         })
     }
 }
 
-fn call(tool: String, arguments: Option<String>) -> Result<CallToolRequestParams, Box<dyn Error>> {
-    let call = CallToolRequestParams::new(tool);
-    let Some(text) = arguments else {
-        return Ok(call);
+fn arguments(text: Option<String>) -> Result<Value, String> {
+    let Some(text) = text else {
+        return Ok(Value::Null);
     };
-    let arguments: JsonObject = serde_json::from_str(&text)
-        .map_err(|error| format!("the arguments are no json object: {error}"))?;
-    Ok(call.with_arguments(arguments))
+    let arguments: JsonObject = serde_json::from_str(&text).map_err(|error| {
+        format!(
+            "the arguments are no json object: {error}; if `{text}` is the server's command, put `--` before it"
+        )
+    })?;
+    Ok(Value::Object(arguments))
 }
 
 impl Task {
@@ -240,13 +311,12 @@ impl Task {
     fn client(&self) -> Client {
         let (resilience, reconnect) = (self.resilience.clone(), self.reconnect.clone());
         match &self.server {
-            Server::Command(program, arguments) => {
-                let server = ChildProcess::new(program).args(arguments);
-                let builder = Client::builder(server.start_timeout(self.timeout));
+            Server::Command(server) => {
+                let builder = Client::builder(server.clone());
                 builder.resilience(resilience).reconnect(reconnect).build()
             }
-            Server::Url(url) => {
-                let builder = Client::builder(Http::new(&**url).start_timeout(self.timeout));
+            Server::Url(server) => {
+                let builder = Client::builder(server.clone());
                 builder.resilience(resilience).reconnect(reconnect).build()
             }
         }
@@ -257,28 +327,45 @@ impl Task {
             complain(&format!("no server: {}", failure.chain()));
             return NO_SERVER;
         }
-        match &self.call {
-            Some(call) => {
+        match &self.job {
+            Job::Call(tool, arguments) => {
+                let mut call = client.call(tool.clone(), arguments.clone());
                 if self.repeat_ok {
-                    let hints = Hints::new().idempotent(true);
-                    client.catalog().say(&*call.name, hints);
+                    call = call.repeat_ok(true);
                 }
-                answer(client.call_tool(call.clone()).await)
+                if self.has_progress {
+                    call = call.on_progress(progress::shown());
+                }
+                let answer = call.response().await;
+                if self.has_progress {
+                    progress::end();
+                }
+                self.output.answer(answer)
             }
-            None => match client.tools() {
-                Ok(tools) => {
-                    if let Some(why) = client.catalog().incomplete() {
-                        complain(&format!("warning: the list may be incomplete: {why}"));
-                    }
-                    list(&tools)
+            Job::List => {
+                if let Some(why) = client.catalog().incomplete() {
+                    complain(&format!("warning: the list may be incomplete: {why}"));
                 }
-                Err(failure) => {
-                    complain(&format!("no list of tools: {}", failure.chain()));
-                    NO_LIST
-                }
-            },
+                self.output.list(client.tools().as_deref())
+            }
+            Job::Resources => self.output.list(client.list_resources().await.as_deref()),
+            Job::Prompts => self.output.list(client.list_prompts().await.as_deref()),
+            Job::Read(uri) => {
+                let read = client.read_resource(ReadResourceRequestParams::new(uri));
+                self.output.read(read.await)
+            }
         }
     }
+}
+
+fn header(text: &str) -> Result<(String, String), &'static str> {
+    let (name, value) = text.split_once(':').ok_or("write it as `NAME: VALUE`")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
+fn variable(text: &str) -> Result<(String, String), &'static str> {
+    let (name, value) = text.split_once('=').ok_or("write it as `NAME=VALUE`")?;
+    Ok((name.to_owned(), value.to_owned()))
 }
 
 fn seconds(text: &str) -> Result<Duration, &'static str> {

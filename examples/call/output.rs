@@ -1,54 +1,73 @@
-use super::{FLAGGED, REJECTED};
+use super::{FLAGGED, NO_LIST, REJECTED};
 use mcp_resilience::Failure;
-use rmcp::model::{CallToolResponse, Tool};
-use serde_json::{Value, json};
+use rmcp::model::{CallToolResponse, ReadResourceResponse};
+use serde::Serialize;
+use serde_json::json;
 use std::io::{self, Write};
 
-pub(crate) fn answer(answer: Result<CallToolResponse, Failure>) -> u8 {
-    match answer {
-        Ok(CallToolResponse::Complete(result)) => {
-            let code = if result.is_error == Some(true) {
-                FLAGGED
-            } else {
+/// How the result is printed.
+pub(crate) struct Output {
+    /// On one line.
+    pub(crate) is_short: bool,
+}
+
+impl Output {
+    pub(crate) fn answer(&self, answer: Result<CallToolResponse, Failure>) -> u8 {
+        match answer {
+            Ok(CallToolResponse::Complete(result)) => {
+                self.print(&result);
+                if result.is_error == Some(true) {
+                    return FLAGGED;
+                }
+            }
+            Ok(CallToolResponse::InputRequired(result)) => self.print(&result),
+            Ok(CallToolResponse::Task(result)) => self.print(&result),
+            Ok(_) => {}
+            Err(failure) => return rejected(&failure),
+        }
+        0
+    }
+
+    pub(crate) fn read(&self, answer: Result<ReadResourceResponse, Failure>) -> u8 {
+        match answer {
+            Ok(ReadResourceResponse::Complete(result)) => self.print(&result),
+            Ok(ReadResourceResponse::InputRequired(result)) => self.print(&result),
+            Ok(_) => {}
+            Err(failure) => return rejected(&failure),
+        }
+        0
+    }
+
+    pub(crate) fn list<T: Serialize>(&self, items: Result<&[T], &Failure>) -> u8 {
+        match items {
+            Ok(items) => {
+                self.print(&items);
                 0
-            };
-            print(&json!(result));
-            code
+            }
+            Err(failure) => {
+                complain(&format!("no list: {}", failure.chain()));
+                NO_LIST
+            }
         }
-        Ok(CallToolResponse::InputRequired(result)) => {
-            print(&json!(result));
-            0
-        }
-        Ok(CallToolResponse::Task(result)) => {
-            print(&json!(result));
-            0
-        }
-        Ok(_) => 0,
-        Err(failure) => {
-            complain(&match failure.rpc_error() {
-                Some(error) => format!("error {}: {}", error.code, error.message),
-                None => format!("error: {}", failure.chain()),
-            });
-            REJECTED
-        }
+    }
+
+    fn print(&self, value: &impl Serialize) {
+        let value = json!(value);
+        // Whoever reads may have read enough.
+        let _ = if self.is_short {
+            writeln!(io::stdout(), "{value}")
+        } else {
+            writeln!(io::stdout(), "{value:#}")
+        };
     }
 }
 
-pub(crate) fn list(tools: &[Tool]) -> u8 {
-    let listed = tools.iter().map(|tool| {
-        json!({
-            "name": tool.name,
-            "description": tool.description,
-            "annotations": tool.annotations,
-        })
+fn rejected(failure: &Failure) -> u8 {
+    complain(&match failure.rpc_error() {
+        Some(error) => format!("error {}: {}", error.code, error.message),
+        None => format!("error: {}", failure.chain()),
     });
-    print(&Value::Array(listed.collect()));
-    0
-}
-
-fn print(value: &Value) {
-    // Whoever reads may have read enough.
-    let _ = writeln!(io::stdout(), "{value:#}");
+    REJECTED
 }
 
 /// In one write: the log has the same stderr.

@@ -73,6 +73,7 @@ mod hint_source;
 mod hints;
 mod idempotency_key;
 mod method;
+mod options;
 mod progress;
 mod tool_call;
 mod tool_result;
@@ -87,6 +88,7 @@ pub use self::{
     hints::Hints,
     idempotency_key::{IdempotencyKey, InvalidKey, KEY_META},
     method::Method,
+    options::CallOptions,
     progress::{Progress, Ticker},
     tool_call::ToolCall,
     tool_result::{Flagged, ToolResult},

@@ -1,5 +1,6 @@
 use super::{
-    Arguments, Cancellation, HintSource, Hints, IdempotencyKey, InvalidKey, Method, Progress,
+    Arguments, CallOptions, Cancellation, HintSource, Hints, IdempotencyKey, InvalidKey, Method,
+    Progress,
 };
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -83,6 +84,11 @@ pub trait ToolCall {
     /// Whether the caller has cancelled the call. Without it, a call that is dropped counts as one
     /// whose caller lost its connection.
     fn cancellation(&self) -> Option<&Cancellation> {
+        None
+    }
+
+    /// Settings of this call alone, which go before those of its tool and of the layers.
+    fn options(&self) -> Option<&CallOptions> {
         None
     }
 }

@@ -1,4 +1,5 @@
 use super::{Policy, Problem};
+use crate::call::CallOptions;
 use std::time::Duration;
 
 /// The longest that a call may go on with progress, unless it is set.
@@ -65,6 +66,25 @@ impl Limits {
                 (window, deadline) => window.or(deadline),
             },
         })
+    }
+}
+
+impl Limits {
+    /// The same for a call with limits of its own.
+    pub(crate) fn with(self, options: &CallOptions) -> Self {
+        let deadline = options.deadline.or(self.deadline);
+        // If the deadline ends it no later, that is the one to be named.
+        let inherited = self
+            .attempt
+            .filter(|limit| options.deadline.is_none_or(|deadline| *limit < deadline));
+        let attempt = options.attempt_timeout.or(inherited);
+        let longest = attempt.max(deadline).unwrap_or_default();
+        Self {
+            attempt,
+            deadline,
+            ceiling: self.ceiling.max(longest),
+            retry_window: options.deadline.or(self.retry_window),
+        }
     }
 }
 

@@ -33,6 +33,15 @@ impl<T> Table<T> {
         }
     }
 
+    /// A table for one call, which has settings of its own.
+    pub(crate) fn of_call(settings: T) -> Self {
+        Self {
+            named: Box::default(),
+            rules: Box::default(),
+            layer: settings,
+        }
+    }
+
     /// Where what applies to this call is.
     #[inline]
     pub(crate) fn find(&self, call: &impl ToolCall) -> Place {

@@ -59,8 +59,13 @@ where
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        let place = self.table.find(&call);
-        let settings = self.table.at(place);
+        let mut table = Arc::clone(&self.table);
+        let mut place = table.find(&call);
+        if let Some(options) = call.options() {
+            table = Arc::new(Table::of_call(table.at(place).with(options)));
+            place = table.find(&call);
+        }
+        let settings = table.at(place);
         let word = settings.word_on(&call);
         // The attempts' own limits are others' business.
         let has_deadline = settings.limits.deadline.is_some();
@@ -73,7 +78,7 @@ where
         } else {
             Again::Moved(Moved::of(&call, settings, word == Word::Hinted))
         };
-        let progress = Progress::new(Arc::clone(&self.table), place, word, again, running);
+        let progress = Progress::new(table, place, word, again, running);
         ResponseFuture::new(self.inner.call(call), progress)
     }
 }

@@ -1,7 +1,7 @@
 use super::{budget::SharedBudget, verdict::Overrides};
 use crate::{
     backoff::{Jitter, Waits},
-    call::{Method, ToolCall},
+    call::{CallOptions, Method, ToolCall},
     observe::Observers,
     policy::Limits,
 };
@@ -27,6 +27,16 @@ pub(super) struct Settings {
 }
 
 impl Settings {
+    /// The same for a call with settings of its own.
+    pub(super) fn with(&self, options: &CallOptions) -> Self {
+        Self {
+            limits: self.limits.with(options),
+            max_attempts: options.max_attempts.unwrap_or(self.max_attempts),
+            may_run_twice: options.repeat_ok.or(self.may_run_twice),
+            ..self.clone()
+        }
+    }
+
     /// Whether a call may run twice, as far as anybody said.
     #[inline]
     pub(super) fn word_on(&self, call: &impl ToolCall) -> Word {

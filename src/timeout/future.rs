@@ -39,6 +39,8 @@ impl Watched {
     #[inline]
     pub(super) fn new(shared: &Arc<Shared>, call: &impl ToolCall) -> Self {
         let is_told = shared.observers.is_own();
+        let own = call.options().map(|options| shared.with(options, call));
+        let shared = own.as_ref().unwrap_or(shared);
         Self {
             place: shared.table.find(call),
             attempt: call.progress().map(Progress::attempt),

@@ -1,5 +1,6 @@
 use super::{Timeout, TimeoutBuilder};
 use crate::{
+    call::{CallOptions, ToolCall},
     observe::Observers,
     policy::{InvalidPolicy, Limits, Policies, Policy, Table},
 };
@@ -19,6 +20,17 @@ pub struct TimeoutLayer {
 pub(super) struct Shared {
     pub(super) table: Table<Limits>,
     pub(super) observers: Observers,
+}
+
+impl Shared {
+    /// The same for a call with limits of its own.
+    pub(super) fn with(&self, options: &CallOptions, call: &impl ToolCall) -> Arc<Self> {
+        let limits = *self.table.at(self.table.find(call));
+        Arc::new(Self {
+            table: Table::of_call(limits.with(options)),
+            observers: self.observers.clone(),
+        })
+    }
 }
 
 impl TimeoutLayer {

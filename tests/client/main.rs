@@ -6,6 +6,7 @@
 )]
 
 mod call_tool;
+mod calling;
 mod catalog;
 mod clients;
 mod close;

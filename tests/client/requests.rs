@@ -141,8 +141,8 @@ async fn every_request_is_made_again_in_a_new_session_when_the_server_forgot_the
         let before = server.count(method);
         within(method, request(&client)).await.unwrap();
         assert_eq!(client.handle().generation(), u64::from(n), "{method}");
-        // In the old session, in the new one, and a dial lists the tools.
-        let at_the_dial = usize::from(method == "tools/list");
+        // In the old session, in the new one, and a dial lists the tools and restores what was subscribed.
+        let at_the_dial = usize::from(matches!(method, "tools/list" | "resources/subscribe"));
         assert_eq!(server.count(method) - before, 2 + at_the_dial, "{method}");
         within(method, request(&client)).await.unwrap();
         assert_eq!(client.handle().generation(), u64::from(n), "{method}");

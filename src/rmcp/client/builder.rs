@@ -1,9 +1,16 @@
 use super::{
     Catalog, Client, Connection, Connector,
     client::{Limits, Parts},
+    kept::OnConnect,
     settings::Shared,
 };
-use crate::{call::Hints, failure::Failure, preset::ResilienceLayer, reconnect::ReconnectLayer};
+use crate::{
+    call::Hints,
+    failure::{BoxError, Failure},
+    preset::ResilienceLayer,
+    reconnect::ReconnectLayer,
+};
+use ::rmcp::{Peer, RoleClient};
 use std::time::Duration;
 
 /// How much longer a dial may take than the connector lets it.
@@ -18,6 +25,7 @@ pub struct ClientBuilder<C> {
     reconnect: ReconnectLayer<()>,
     catalog: Catalog,
     limits: Limits,
+    on_connect: Option<OnConnect>,
 }
 
 impl Client {
@@ -44,6 +52,7 @@ impl<C: Connector> ClientBuilder<C> {
             reconnect: ReconnectLayer::new(()),
             catalog: Catalog::new(),
             limits: Limits::default(),
+            on_connect: None,
         }
     }
 
@@ -71,6 +80,21 @@ impl<C: Connector> ClientBuilder<C> {
     /// subscription, a ping. 30 s by default. The wait for a connection comes on top.
     pub fn request_timeout(mut self, limit: Duration) -> Self {
         self.limits.request = limit;
+        self
+    }
+
+    /// Runs on each new connection before calls do, the first included: for what a server forgets with a
+    /// connection. Subscriptions and the log level are told again by themselves, before this.
+    ///
+    /// It has what is left of the connector's start timeout. If it fails, panics or takes longer, that is
+    /// logged, and the connection stands.
+    pub fn on_connect<F, Fut, E>(mut self, run: F) -> Self
+    where
+        F: Fn(Peer<RoleClient>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        self.on_connect = Some(OnConnect::new(run));
         self
     }
 
@@ -102,6 +126,9 @@ impl<C: Connector> ClientBuilder<C> {
     /// is not repeated unless [`hints`](Self::hints) say so.
     pub fn build(self) -> Client {
         let shared = Shared::new(self.catalog).with_policies(self.resilience.policies());
+        if let Some(run) = self.on_connect {
+            shared.kept.set_on_connect(run);
+        }
         // The connector knows better what was wrong with a dial that took too long.
         let limit = self.connector.start_timeout().saturating_add(MOMENT);
         let reconnect = self

@@ -1,12 +1,13 @@
 use super::{
     Catalog,
-    progress::{Incoming, Level, Listening},
+    progress::{Incoming, Level, Listening, Sink},
 };
 use crate::{
-    call::{Arguments, HintSource, Hints, Method, Progress, ToolCall},
+    call::{Arguments, CallOptions, HintSource, Hints, Method, Progress, ToolCall},
     rmcp::Request,
 };
 use ::rmcp::model::{JsonObject, ProgressToken, RequestParamsMeta};
+use std::sync::Arc;
 
 /// A request to be sent to a server, with the hints of its tool.
 ///
@@ -20,6 +21,7 @@ pub struct ClientCall {
     progress: Progress,
     // Shared by the copies, which are attempts at the same call.
     level: Level,
+    options: Option<Arc<CallOptions>>,
 }
 
 impl ClientCall {
@@ -32,6 +34,7 @@ impl ClientCall {
             source: None,
             progress: Progress::new(),
             level: Level::default(),
+            options: None,
         }
     }
 
@@ -39,6 +42,30 @@ impl ClientCall {
     #[must_use]
     pub fn request(&self) -> &Request {
         &self.request
+    }
+
+    /// Settings of this call alone, which go before those of its tool and of the layers.
+    #[must_use]
+    pub fn with_options(mut self, options: CallOptions) -> Self {
+        self.options = (options != CallOptions::new()).then(|| Arc::new(options));
+        self
+    }
+
+    /// Has the reports of progress told to a function too.
+    pub(super) fn telling(mut self, sink: Option<Sink>) -> Self {
+        self.level = Level::new(sink);
+        self
+    }
+
+    /// Begins an attempt. False if it repeats a call whose tool is listed in another way since.
+    pub(super) fn begin(&self) -> bool {
+        let is_repeat = self.level.begin();
+        match (&self.source, &self.request) {
+            (Some((catalog, version)), Request::Tool(params)) if is_repeat => {
+                !catalog.has_changed(&params.name, *version)
+            }
+            _ => true,
+        }
     }
 
     /// Listens to the reports of the attempt that begins now, under a token of its own.
@@ -104,6 +131,10 @@ impl ToolCall for ClientCall {
         self.request.meta()
     }
 
+    fn options(&self) -> Option<&CallOptions> {
+        self.options.as_deref()
+    }
+
     /// Reports of the server count here, whatever token the caller set.
     fn progress(&self) -> Option<&Progress> {
         Some(&self.progress)
@@ -111,19 +142,19 @@ impl ToolCall for ClientCall {
 
     /// What was known when the call was made, as far as it still holds.
     fn hints(&self) -> Hints {
-        let Some((catalog, version)) = &self.source else {
-            return self.hints;
-        };
-        if catalog.version() == *version {
-            return self.hints;
+        match &self.source {
+            Some((catalog, version)) if catalog.version() != *version => match &self.request {
+                Request::Tool(params) => still(self.hints, catalog, *version, &params.name),
+                // Reading may always happen twice.
+                Request::Resource(_) | Request::Prompt(_) => self.hints,
+            },
+            _ => self.hints,
         }
-        still(self.hints, catalog.hints_of(&self.request))
     }
 
     fn hint_source(&self) -> Option<HintSource> {
         let (catalog, version) = self.source.clone()?;
         let Request::Tool(params) = &self.request else {
-            // Reading may always happen twice.
             return None;
         };
         let (hints, tool) = (self.hints, params.name.clone());
@@ -131,16 +162,19 @@ impl ToolCall for ClientCall {
             if catalog.version() == version {
                 return hints;
             }
-            still(hints, catalog.hints(&tool).unwrap_or_default())
+            still(hints, &catalog, version, &tool)
         }))
     }
 }
 
-/// What was known when the call was made, as far as it is known now.
-fn still(then: Hints, now: Hints) -> Hints {
+/// What was known when the call was made, as far as it is known now. A tool that is listed in another way
+/// is another tool.
+fn still(then: Hints, catalog: &Catalog, version: u64, tool: &str) -> Hints {
+    let now = catalog.hints(tool).unwrap_or_default();
+    let is_same = !catalog.has_changed(tool, version);
     Hints::new()
-        .read_only(then.is_read_only() && now.is_read_only())
-        .idempotent(then.is_idempotent() && now.is_idempotent())
+        .read_only(is_same && then.is_read_only() && now.is_read_only())
+        .idempotent(is_same && then.is_idempotent() && now.is_idempotent())
         .with_schema_of(then)
         .with_schema_of(now)
 }

@@ -1,3 +1,4 @@
+use super::tool_changes;
 use crate::{
     call::{Hints, ToolCall},
     failure::Failure,
@@ -38,7 +39,7 @@ struct Shared {
 struct Known {
     // None until a list was read.
     tools: Option<Arc<[Tool]>>,
-    listed: HashMap<String, Hints>,
+    listed: HashMap<String, Listed>,
     said: HashMap<String, Hints>,
     incomplete: Option<&'static str>,
     failure: Option<Failure>,
@@ -50,6 +51,14 @@ struct Known {
     renewed: u64,
     connections: u64,
     readings: u64,
+}
+
+/// What the list says of one tool.
+#[derive(Clone, Copy, Debug)]
+struct Listed {
+    hints: Hints,
+    /// The version at which it last said something else; 0 if it never did.
+    changed: u64,
 }
 
 /// One reading of the list, from its begin on. A later one on a later connection is better.
@@ -86,7 +95,7 @@ impl Catalog {
     #[must_use]
     pub fn hints(&self, tool: &str) -> Option<Hints> {
         self.read(|known| {
-            let listed = known.listed.get(tool).copied();
+            let listed = known.listed.get(tool).map(|listed| listed.hints);
             match known.said.get(tool) {
                 // The schema is a fact and not an opinion.
                 Some(said) => Some(said.with_schema_of(listed.unwrap_or_default())),
@@ -130,6 +139,15 @@ impl Catalog {
         self.read(|known| known.incomplete)
     }
 
+    /// Whether a tool is listed in another way than at a version, and you said nothing of it.
+    pub(super) fn has_changed(&self, tool: &str, version: u64) -> bool {
+        self.read(|known| {
+            let listed = known.listed.get(tool);
+            let has_changed = listed.is_some_and(|listed| listed.changed > version);
+            has_changed && !known.said.contains_key(tool)
+        })
+    }
+
     pub(super) fn hints_of(&self, request: &Request) -> Hints {
         let known = match request {
             Request::Tool(params) => self.hints(params.name()),
@@ -169,12 +187,24 @@ impl Catalog {
         tools: Vec<Tool>,
         incomplete: Option<&'static str>,
     ) {
-        let hints = tools
-            .iter()
-            .map(|tool| (tool.name.to_string(), request::said_of(tool)));
-        let listed = hints.collect();
         self.write(|known| {
             if known.is_better(reading) {
+                let now = self.version() + 1;
+                let before = known.tools.clone().unwrap_or_default();
+                let before = tool_changes::by_name(&before);
+                let listed = tools.iter().map(|tool| {
+                    let changed = match (before.get(&*tool.name), known.listed.get(&*tool.name)) {
+                        (Some(before), Some(listed)) if *before == tool => listed.changed,
+                        (Some(_), _) => now,
+                        (None, _) => 0,
+                    };
+                    let hints = request::said_of(tool);
+                    (tool.name.to_string(), Listed { hints, changed })
+                });
+                let listed = listed.collect();
+                if known.tools.is_some() {
+                    tool_changes::tell(&before, &tools);
+                }
                 known.tools = Some(tools.into());
                 known.listed = listed;
                 known.incomplete = incomplete;

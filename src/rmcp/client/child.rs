@@ -4,24 +4,30 @@ use super::{
     Connection,
     connector::settings_of,
     dial::dial,
-    process::Process,
+    process::{Process, Sink},
     settings::Settings,
     wire::{Stdio as Wire, Unread},
 };
-use crate::failure::{Class, Failure};
+use crate::{
+    failure::{Class, Failure},
+    text::shown_name,
+};
 use ::rmcp::ClientHandler;
 use std::{
     ffi::{OsStr, OsString},
     fmt,
     future::ready,
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     pin::Pin,
     process::Stdio,
+    sync::Arc,
     task::{Context, Poll},
 };
 use tokio::process::Command;
 use tower::Service;
+
+type Configure = Arc<dyn Fn(&mut Command) + Send + Sync>;
 
 /// Starts a server as a child process, and connects to it.
 ///
@@ -39,7 +45,7 @@ use tower::Service;
 /// destructors, leaves it to notice the end of its stdin. Wait for the signals and
 /// [`close`](super::Client::close) the client instead: see [signals](super#signals).
 ///
-/// What it writes to stderr is read, and goes to `tracing` at debug level; its last lines and its
+/// What it writes to stderr is read, and goes to `tracing` at INFO, or to a [sink](Self::stderr); its last lines and its
 /// exit status are the source of the failure of a call that was lost with it. No model sees them.
 ///
 /// | Setting | Default |
@@ -65,7 +71,10 @@ pub struct ChildProcess<H = ()> {
     arguments: Vec<OsString>,
     // None to take one away.
     environment: Vec<(OsString, Option<OsString>)>,
+    is_clear: bool,
     directory: Option<PathBuf>,
+    configure: Option<Configure>,
+    stderr: Option<Sink>,
     settings: Settings<H>,
 }
 
@@ -77,7 +86,10 @@ impl ChildProcess {
             program: program.as_ref().to_owned(),
             arguments: Vec::new(),
             environment: Vec::new(),
+            is_clear: false,
             directory: None,
+            configure: None,
+            stderr: None,
             settings: Settings::default(),
         }
     }
@@ -108,6 +120,24 @@ impl<H> ChildProcess<H> {
         self
     }
 
+    /// More variables.
+    #[must_use]
+    pub fn envs<N: AsRef<OsStr>, V: AsRef<OsStr>>(
+        self,
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        let variables = variables.into_iter();
+        variables.fold(self, |this, (name, value)| this.env(name, value))
+    }
+
+    /// Takes all variables away, also those that were set before: it has only those that are set later.
+    #[must_use]
+    pub fn env_clear(mut self) -> Self {
+        self.environment.clear();
+        self.is_clear = true;
+        self
+    }
+
     /// A variable that it is not to have.
     #[must_use]
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
@@ -122,6 +152,23 @@ impl<H> ChildProcess<H> {
         self
     }
 
+    /// Changes the command of each start, after the other settings: user, priority, limits. Its pipes and its
+    /// process group stay those of this crate.
+    #[must_use]
+    pub fn configure(mut self, change: impl Fn(&mut Command) + Send + Sync + 'static) -> Self {
+        self.configure = Some(Arc::new(change));
+        self
+    }
+
+    /// Gets each line that the server writes to stderr, instead of `tracing` at INFO with the name of the
+    /// command. A line is without secrets and escaped, and at most 500 bytes of it come. It must not block.
+    /// If it panics, that is logged, and it gets no further line of that process.
+    #[must_use]
+    pub fn stderr(mut self, sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.stderr = Some(Arc::new(sink));
+        self
+    }
+
     /// Who answers the server's own requests; each connection gets a clone.
     #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> ChildProcess<N> {
@@ -129,7 +176,10 @@ impl<H> ChildProcess<H> {
             program: self.program,
             arguments: self.arguments,
             environment: self.environment,
+            is_clear: self.is_clear,
             directory: self.directory,
+            configure: self.configure,
+            stderr: self.stderr,
             settings: self.settings.with_handler(handler),
         }
     }
@@ -137,6 +187,9 @@ impl<H> ChildProcess<H> {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
+        if self.is_clear {
+            command.env_clear();
+        }
         for (name, value) in &self.environment {
             match value {
                 Some(value) => command.env(name, value),
@@ -146,11 +199,23 @@ impl<H> ChildProcess<H> {
         if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
+        if let Some(change) = &self.configure {
+            change(&mut command);
+        }
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         command
+    }
+
+    fn stderr_sink(&self) -> Sink {
+        if let Some(sink) = &self.stderr {
+            return Arc::clone(sink);
+        }
+        let name = Path::new(&self.program).file_name().unwrap_or_default();
+        let server = shown_name(&name.to_string_lossy());
+        Arc::new(move |shown| tracing::info!(server = %shown_name(&server), line = shown, "stderr"))
     }
 
     fn not_started(&self, error: io::Error) -> Failure {
@@ -182,7 +247,11 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
         Box::pin(async move {
             let settings = connector.settings.clone();
             let shared = settings.shared();
-            let started = Process::start(connector.command(), shared.census.open());
+            let started = Process::start(
+                connector.command(),
+                connector.stderr_sink(),
+                shared.census.open(),
+            );
             let (process, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
             let unread = Unread::default();
             let transport = Wire::new(stdout, stdin, unread.clone());

@@ -1,13 +1,13 @@
-use super::{Catalog, Connection, settings::Shared};
+use super::{Catalog, ClientCall, Connection, settings::Shared};
 use crate::{
     failure::Failure,
     preset::{self, Connected},
-    reconnect::ReconnectHandle,
+    reconnect::{ConnectionState, ReconnectHandle, StateChanges},
     rmcp::{Answer, Request},
 };
 use ::rmcp::model::{
     CallToolRequestParams, CallToolResponse, GetPromptRequestParams, GetPromptResponse,
-    ReadResourceRequestParams, ReadResourceResponse, Tool,
+    ReadResourceRequestParams, ReadResourceResponse, ServerPeerInfo, Tool,
 };
 use std::{
     fmt,
@@ -28,7 +28,7 @@ type Handle = ReconnectHandle<preset::Connection<Connection>>;
 /// A server, with all layers around it and a connection that comes back.
 ///
 /// Clones share everything. Two clients share nothing, also if their connectors are clones of one. As
-/// a service it takes requests of rmcp's own types, and gives [`Answer`]; the methods below spare the
+/// a service it takes a [`Request`], and gives an [`Answer`]; the methods below spare the
 /// unwrapping. Each call ends as the [preset](crate::preset) says: within its limits, with a result,
 /// a flagged result, or an error for the host.
 ///
@@ -80,10 +80,7 @@ impl Client {
         &self,
         params: impl Into<CallToolRequestParams>,
     ) -> Result<CallToolResponse, Failure> {
-        match self.send(params.into()).await? {
-            Answer::Tool(response) => Ok(response),
-            Answer::Resource(_) | Answer::Prompt(_) => Err(another_kind()),
-        }
+        self.send_tool(params.into(), |call| call).await
     }
 
     /// Reads a resource.
@@ -95,7 +92,7 @@ impl Client {
         &self,
         params: impl Into<ReadResourceRequestParams>,
     ) -> Result<ReadResourceResponse, Failure> {
-        match self.send(params.into()).await? {
+        match self.send(params.into(), |call| call).await? {
             Answer::Resource(response) => Ok(response),
             Answer::Tool(_) | Answer::Prompt(_) => Err(another_kind()),
         }
@@ -110,15 +107,31 @@ impl Client {
         &self,
         params: impl Into<GetPromptRequestParams>,
     ) -> Result<GetPromptResponse, Failure> {
-        match self.send(params.into()).await? {
+        match self.send(params.into(), |call| call).await? {
             Answer::Prompt(response) => Ok(response),
             Answer::Tool(_) | Answer::Resource(_) => Err(another_kind()),
         }
     }
 
-    async fn send(&self, request: impl Into<Request>) -> Result<Answer, Failure> {
+    /// Calls a tool with settings of the call's own.
+    pub(super) async fn send_tool(
+        &self,
+        params: CallToolRequestParams,
+        settings: impl FnOnce(ClientCall) -> ClientCall,
+    ) -> Result<CallToolResponse, Failure> {
+        match self.send(params, settings).await? {
+            Answer::Tool(response) => Ok(response),
+            Answer::Resource(_) | Answer::Prompt(_) => Err(another_kind()),
+        }
+    }
+
+    async fn send(
+        &self,
+        request: impl Into<Request>,
+        settings: impl FnOnce(ClientCall) -> ClientCall,
+    ) -> Result<Answer, Failure> {
         let Parts { shared, stack, .. } = &self.parts;
-        let call = shared.catalog.call(request);
+        let call = settings(shared.catalog.call(request));
         let answer = stack.clone().oneshot(call);
         shared.census.counted(answer).await
     }
@@ -138,6 +151,47 @@ impl Client {
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.parts.shared.catalog
+    }
+
+    /// Whether there is a connection now, as far as anybody noticed.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.parts.handle.is_connected()
+    }
+
+    /// How the connection stands now. A connection has a generation; what a server says of itself is in
+    /// [`server_info`](Self::server_info).
+    #[must_use]
+    pub fn state(&self) -> ConnectionState {
+        self.parts.handle.state()
+    }
+
+    /// Watches how the connection stands, from now on.
+    #[must_use]
+    pub fn changes(&self) -> StateChanges {
+        self.parts.handle.changes()
+    }
+
+    /// Makes a new connection now. See [`ReconnectHandle::reconnect`].
+    ///
+    /// # Errors
+    ///
+    /// The failure of the dial; `Cancelled` after [`close`](Self::close).
+    pub async fn reconnect(&self) -> Result<(), Failure> {
+        self.parts.handle.reconnect().await
+    }
+
+    /// Forgets the backoff and the last failure: the next call dials at once. See
+    /// [`ReconnectHandle::reset`].
+    pub fn reset(&self) {
+        self.parts.handle.reset();
+    }
+
+    /// What the server said of itself in the handshake: name, version, capabilities, instructions. `None`
+    /// while there is no connection.
+    #[must_use]
+    pub fn server_info(&self) -> Option<Arc<ServerPeerInfo>> {
+        self.connection()?.peer().peer_info()
     }
 
     /// Watches the connection, and can end it.
@@ -189,7 +243,7 @@ pub(super) fn inner(made: &preset::Connection<Connection>) -> Connection {
     made.get_ref().get_ref().clone()
 }
 
-impl<R: Into<Request>> Service<R> for Client {
+impl Service<Request> for Client {
     type Response = Answer;
     type Error = Failure;
     type Future = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send>>;
@@ -198,7 +252,7 @@ impl<R: Into<Request>> Service<R> for Client {
         self.parts.stack.poll_ready(cx)
     }
 
-    fn call(&mut self, request: R) -> Self::Future {
+    fn call(&mut self, request: Request) -> Self::Future {
         let Parts { shared, stack, .. } = &mut self.parts;
         let call = shared.catalog.call(request);
         Box::pin(shared.census.counted(stack.call(call)))

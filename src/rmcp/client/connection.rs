@@ -2,9 +2,11 @@ use super::{
     Catalog, ClientCall,
     census::{Census, Member},
     errors,
+    input::Input,
     lister::{Lister, Pauses},
     process::Process,
     progress::Incoming,
+    running::Running,
     wire::Unread,
 };
 use crate::{
@@ -14,12 +16,12 @@ use crate::{
 };
 use ::rmcp::{
     ClientHandler, Peer, RoleClient,
-    model::{ClientRequest, PingRequest},
+    model::{ClientRequest, InputRequiredResult, PingRequest},
     service::{RunningService, ServiceError},
 };
 use std::{
     fmt,
-    future::poll_fn,
+    future::{poll_fn, ready},
     pin::{Pin, pin},
     sync::{
         Arc,
@@ -30,9 +32,6 @@ use std::{
 };
 use tokio::{runtime::Handle, task::AbortHandle, time};
 use tower::Service;
-
-/// How long a connection that nobody needs any more may take to say so to the server.
-const GOODBYE: Duration = Duration::from_secs(3);
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -57,7 +56,7 @@ pub(super) struct Inner {
     unread: Unread,
     incoming: Incoming,
     // Taken when the connection is dropped, with the last call on it.
-    running: Option<(Box<dyn Close>, Member)>,
+    running: Option<(Box<dyn Running>, Member)>,
     lister: Lister,
     // Reads the list of tools when it changed; ends with the connection.
     reading: AbortHandle,
@@ -230,6 +229,18 @@ impl Connection {
         self.inner.ask(Some(limit), answer).await
     }
 
+    /// Asks the handler for the input that a server requires.
+    pub(super) async fn give_input(
+        &self,
+        required: InputRequiredResult,
+        in_vain: u32,
+    ) -> Result<Input, Failure> {
+        match &self.inner.running {
+            Some((running, _)) => running.give(required, in_vain).await,
+            None => Err(self.inner.gone()),
+        }
+    }
+
     /// Reads the list of tools into the catalog.
     pub(super) async fn list_tools(&self, limit: Duration) -> Result<(), Failure> {
         if self.inner.peer.is_transport_closed() {
@@ -268,6 +279,9 @@ impl Service<ClientCall> for Connection {
     fn call(&mut self, call: ClientCall) -> Self::Future {
         let inner = Arc::clone(&self.inner);
         let mut call = call;
+        if !call.begin() {
+            return Box::pin(ready(Err(another_tool())));
+        }
         // Here, since the ticker is that of the attempt that begins now.
         let listening = call.listen(&inner.incoming);
         Box::pin(async move {
@@ -303,16 +317,9 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// A running service of rmcp, whatever its handler.
-trait Close: Send + Sync {
-    fn close(self: Box<Self>) -> BoxFuture<()>;
-}
-
-impl<H: ClientHandler> Close for RunningService<RoleClient, H> {
-    fn close(mut self: Box<Self>) -> BoxFuture<()> {
-        Box::pin(async move {
-            // However it ended: it is gone.
-            let _ = self.close_with_timeout(GOODBYE).await;
-        })
-    }
+/// What a call gets that would be repeated on a tool that changed.
+fn another_tool() -> Failure {
+    let message = "the server lists the tool in another way than when the call began, so the call was not \
+                   made again: look at the tool first";
+    Failure::new(Class::InvalidInput, message).not_sent()
 }

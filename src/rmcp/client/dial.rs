@@ -68,6 +68,8 @@ where
             .not_sent()
             .because(error)
     })?;
+    let remains = start_timeout.saturating_sub(begun.elapsed());
+    shared.kept.restore(running.peer(), remains).await;
     if lister.catalog().failure().is_none() {
         shared.compare_policies();
     }

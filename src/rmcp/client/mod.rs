@@ -5,6 +5,7 @@
 //! | [`Client`] | a server with all layers around it: for most |
 //! | [`ChildProcess`] | connects over the stdio of a child process |
 //! | `Http` | connects over streamable HTTP (feature `rmcp-client-http`) |
+//! | [`CallBuilder`] | a call with options of its own, made by [`Client::call`] |
 //! | [`transport_fn`] | connects over any transport: a socket, a pipe in memory, a double |
 //! | [`Connection`] | what a connector makes: a service of [`ClientCall`]s |
 //! | [`Catalog`] | what is known of the server's tools |
@@ -12,18 +13,14 @@
 //!
 //! ```no_run
 //! use mcp_resilience::rmcp::client::{ChildProcess, Client};
-//! use rmcp::model::{CallToolRequestParams, CallToolResponse};
+//! use serde_json::json;
 //!
 //! # async fn run() -> Result<(), mcp_resilience::Failure> {
 //! let server = ChildProcess::new("npx").args(["-y", "@modelcontextprotocol/server-everything"]);
 //! let client = Client::connect(server).await?;
 //!
-//! let arguments = serde_json::json!({"message": "hello"});
-//! let call = CallToolRequestParams::new("echo")
-//!     .with_arguments(arguments.as_object().cloned().unwrap_or_default());
-//! if let CallToolResponse::Complete(result) = client.call_tool(call).await? {
-//!     println!("{result:?}");
-//! }
+//! let result = client.call("echo", json!({"message": "hello"})).await?;
+//! println!("{result:?}");
 //! client.close().await;
 //! # Ok(())
 //! # }
@@ -76,6 +73,7 @@
 //! | the list cannot be read at a dial | the client works; the list before stays, if there is one; else [`Client::tools`] gives the failure, and calls have no hints |
 //! | the same, at the first dial, and the server asks to wait | the wait is waited out if it fits into the start timeout, and the list is asked for again |
 //! | the server announces `tools/list_changed` | the hints of the list do not count any more, also for calls that run; the list is read again in the background |
+//! | a tool is listed in another way than before (hints, schema, text) | its name is logged; a call that began before is not made again |
 //! | a reading in the background fails | the next comes after 0.5 s, then twice as long up to 1 min, and never earlier than the server asked |
 //! | announcements all the time | the same pauses between two readings |
 //! | a cursor that was seen before; more than 1,000 pages or 10,000 tools | the list ends there; [`Catalog::incomplete`] says why |
@@ -123,6 +121,9 @@
 //! once more on a new connection if they were not sent or the session was lost; what `with_peer` makes is
 //! not. The user's handler of a connector gets all that the
 //! server asks and tells, as rmcp hands it over.
+//!
+//! A server forgets subscriptions and the log level with a connection: the client tells them again on the
+//! next, and then runs the [hook](ClientBuilder::on_connect) of yours.
 //!
 //! # Limits
 //!
@@ -182,6 +183,7 @@
 mod announced;
 mod builder;
 mod call;
+mod call_builder;
 mod catalog;
 mod census;
 mod child;
@@ -195,18 +197,23 @@ mod endpoint;
 mod errors;
 #[cfg(feature = "rmcp-client-http")]
 mod http;
+mod input;
+mod kept;
 mod lister;
 mod pages;
 mod process;
 mod progress;
 mod requests;
+mod running;
 mod settings;
+mod tool_changes;
 mod transport_fn;
 mod wire;
 
 pub use self::{
     builder::ClientBuilder,
     call::ClientCall,
+    call_builder::CallBuilder,
     catalog::Catalog,
     child::ChildProcess,
     client::Client,

@@ -2,16 +2,18 @@ use crate::call::Ticker;
 use ::rmcp::{
     RoleClient,
     model::{
-        ClientRequest, GetMeta, JsonRpcMessage, NumberOrString, ProgressToken, RequestParamsMeta,
-        ServerNotification,
+        ClientRequest, GetMeta, JsonRpcMessage, NumberOrString, ProgressNotificationParam,
+        ProgressToken, RequestParamsMeta, ServerNotification,
     },
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
 };
 use std::{
     collections::HashMap,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
     },
 };
 
@@ -40,9 +42,19 @@ struct Listener {
     level: Level,
 }
 
-/// The highest value that a caller was told, over all attempts at its call.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Level(Arc<Mutex<Option<f64>>>);
+/// Gets the reports of one call. Must not block.
+pub(super) type Sink = Arc<dyn Fn(&ProgressNotificationParam) + Send + Sync>;
+
+/// The highest value that a caller was told, over all attempts at its call, and who is told.
+#[derive(Clone, Default)]
+pub(super) struct Level(Arc<Told>);
+
+#[derive(Default)]
+struct Told {
+    highest: Mutex<Option<f64>>,
+    sink: Option<Sink>,
+    has_begun: AtomicBool,
+}
 
 /// An attempt is listened to until this is dropped.
 pub(super) struct Listening {
@@ -102,15 +114,19 @@ impl Incoming {
         let Some(number) = number(&params.progress_token) else {
             return true;
         };
-        let attempts = self.attempts();
-        let Some(listener) = attempts.get(&number) else {
-            return number >= FIRST.saturating_add(self.0.begun.load(Relaxed));
+        let level = {
+            let attempts = self.attempts();
+            let Some(listener) = attempts.get(&number) else {
+                return number >= FIRST.saturating_add(self.0.begun.load(Relaxed));
+            };
+            listener.ticker.tick();
+            params.progress = listener.level.raise(params.progress);
+            if let Some(token) = &listener.token {
+                params.progress_token = token.clone();
+            }
+            listener.level.clone()
         };
-        listener.ticker.tick();
-        params.progress = listener.level.raise(params.progress);
-        if let Some(token) = &listener.token {
-            params.progress_token = token.clone();
-        }
+        level.tell(params);
         true
     }
 
@@ -130,8 +146,32 @@ fn number(token: &ProgressToken) -> Option<i64> {
 }
 
 impl Level {
+    pub(super) fn new(sink: Option<Sink>) -> Self {
+        Self(Arc::new(Told {
+            sink,
+            ..Told::default()
+        }))
+    }
+
+    /// Notes an attempt. Returns whether it is a further one.
+    pub(super) fn begin(&self) -> bool {
+        self.0.has_begun.swap(true, Relaxed)
+    }
+
+    fn tell(&self, report: &ProgressNotificationParam) {
+        if let Some(sink) = &self.0.sink
+            && catch_unwind(AssertUnwindSafe(|| sink(report))).is_err()
+        {
+            tracing::warn!("the function that gets the progress of a call panicked");
+        }
+    }
+
     fn raise(&self, value: f64) -> f64 {
-        let mut level = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut level = self
+            .0
+            .highest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         // Of a number and a NaN it is the number.
         let raised = level.map_or(value, |level| level.max(value));
         *level = Some(raised);
@@ -142,5 +182,11 @@ impl Level {
 impl Drop for Listening {
     fn drop(&mut self) {
         self.incoming.attempts().remove(&self.number);
+    }
+}
+
+impl fmt::Debug for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Level").field(&self.0.highest).finish()
     }
 }

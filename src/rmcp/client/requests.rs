@@ -144,27 +144,34 @@ impl Client {
         self.ask(ask).await
     }
 
-    /// Subscribes to updates of a resource, on the current connection. A new connection has no
-    /// subscriptions: subscribe again when the [generation](crate::reconnect::ReconnectHandle::generation)
-    /// of the handle grows.
+    /// Subscribes to updates of a resource. Each new connection is told again, until
+    /// [`unsubscribe`](Self::unsubscribe).
     ///
     /// # Errors
     ///
-    /// Those of [`with_peer`](Self::with_peer).
+    /// Those of [`with_peer`](Self::with_peer). A subscription that failed is not kept.
     pub async fn subscribe(&self, params: SubscribeRequestParams) -> Result<(), Failure> {
+        let kept = &self.parts.shared.kept;
+        // First, since a connection that is made meanwhile has to be told.
+        let (uri, is_new) = (params.uri.clone(), kept.subscribe(params.clone()));
         let ask = |peer: Peer<RoleClient>| {
             let params = params.clone();
             async move { peer.subscribe(params).await }
         };
-        self.ask(ask).await
+        let outcome = self.ask(ask).await;
+        if outcome.is_err() && is_new {
+            kept.unsubscribe(&uri);
+        }
+        outcome
     }
 
     /// Ends a subscription.
     ///
     /// # Errors
     ///
-    /// Those of [`with_peer`](Self::with_peer).
+    /// Those of [`with_peer`](Self::with_peer). New connections are not told in any case.
     pub async fn unsubscribe(&self, params: UnsubscribeRequestParams) -> Result<(), Failure> {
+        self.parts.shared.kept.unsubscribe(&params.uri);
         let ask = |peer: Peer<RoleClient>| {
             let params = params.clone();
             async move { peer.unsubscribe(params).await }
@@ -172,17 +179,19 @@ impl Client {
         self.ask(ask).await
     }
 
-    /// Sets the level of the log messages that the server sends, on the current connection.
+    /// Sets the level of the log messages that the server sends. Each new connection is told again.
     ///
     /// # Errors
     ///
-    /// Those of [`with_peer`](Self::with_peer).
+    /// Those of [`with_peer`](Self::with_peer). A level that was refused is not kept.
     pub async fn set_level(&self, params: SetLevelRequestParams) -> Result<(), Failure> {
         let ask = |peer: Peer<RoleClient>| {
             let params = params.clone();
             async move { peer.set_level(params).await }
         };
-        self.ask(ask).await
+        self.ask(ask).await?;
+        self.parts.shared.kept.set_level(params.clone());
+        Ok(())
     }
 
     /// Asks the server for a sign of life.

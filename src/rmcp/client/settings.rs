@@ -1,4 +1,4 @@
-use super::{Catalog, census::Census};
+use super::{Catalog, census::Census, kept::Kept};
 use crate::{policy::Policies, text};
 use ::rmcp::service::ClientLifecycleMode;
 use std::{sync::Arc, time::Duration};
@@ -19,6 +19,7 @@ pub(super) struct Settings<H> {
 pub struct Shared {
     pub(super) catalog: Catalog,
     pub(super) census: Census,
+    pub(super) kept: Kept,
     // The tools that have a policy by name.
     pub(super) named: Arc<[Box<str>]>,
 }
@@ -28,6 +29,7 @@ impl Shared {
         Self {
             catalog,
             census: Census::new(),
+            kept: Kept::default(),
             named: Arc::default(),
         }
     }

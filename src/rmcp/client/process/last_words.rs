@@ -2,6 +2,8 @@ use super::key_lines::KeyLines;
 use crate::text::{SCAN_LIMIT, shown};
 use std::{
     collections::VecDeque,
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -10,11 +12,24 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 const LINES: usize = 20;
 const LINE: usize = 500;
 
-/// The last lines of a stream that nobody else reads.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LastWords(Arc<Mutex<VecDeque<String>>>);
+/// Gets each line, as it may be shown.
+pub(in crate::rmcp::client) type Sink = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The last lines of a stream, and what else gets its lines.
+#[derive(Clone)]
+pub(super) struct LastWords {
+    lines: Arc<Mutex<VecDeque<String>>>,
+    sink: Sink,
+}
 
 impl LastWords {
+    pub(super) fn new(sink: Sink) -> Self {
+        Self {
+            lines: Arc::default(),
+            sink,
+        }
+    }
+
     pub(super) fn lines(&self) -> Vec<String> {
         self.lock().iter().cloned().collect()
     }
@@ -24,19 +39,20 @@ impl LastWords {
         let mut chunk = [0; 4096];
         let mut line = Vec::new();
         let mut key_lines = KeyLines::default();
+        let mut has_sink = true;
         while let Ok(length @ 1..) = stream.read(&mut chunk).await {
             for byte in &chunk[..length] {
                 if *byte == b'\n' {
-                    self.end_line(&mut line, &mut key_lines);
+                    self.end_line(&mut line, &mut key_lines, &mut has_sink);
                 } else if line.len() < SCAN_LIMIT {
                     line.push(*byte);
                 }
             }
         }
-        self.end_line(&mut line, &mut key_lines);
+        self.end_line(&mut line, &mut key_lines, &mut has_sink);
     }
 
-    fn end_line(&self, line: &mut Vec<u8>, key_lines: &mut KeyLines) {
+    fn end_line(&self, line: &mut Vec<u8>, key_lines: &mut KeyLines, has_sink: &mut bool) {
         let text = String::from_utf8_lossy(line);
         let text = key_lines.masked(text.trim_end());
         let text = text.map(|text| shown(&text, LINE)).unwrap_or_default();
@@ -44,7 +60,10 @@ impl LastWords {
         if text.is_empty() {
             return;
         }
-        tracing::debug!(line = text, "the tool server wrote to stderr");
+        if *has_sink && catch_unwind(AssertUnwindSafe(|| (self.sink)(&text))).is_err() {
+            *has_sink = false;
+            tracing::warn!("the function that gets the stderr of a server panicked");
+        }
         let mut lines = self.lock();
         if lines.len() == LINES {
             lines.pop_front();
@@ -53,7 +72,13 @@ impl LastWords {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for LastWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LastWords").field(&self.lock()).finish()
     }
 }
 
@@ -71,7 +96,7 @@ mod tests {
             ("key: ", "-----END PRIVATE KEY----- was refused\nthe end\n"),
         ] {
             let text = format!("one\n{before}-----BEGIN PRIVATE KEY-----\n{key}{after}");
-            let words = LastWords::default();
+            let words = LastWords::new(Arc::new(|_| {}));
             words.read(text.as_bytes()).await;
             let lines = words.lines();
             assert_eq!(lines.first().map(String::as_str), Some("one"));

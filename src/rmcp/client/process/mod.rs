@@ -9,4 +9,4 @@ mod last_words;
 mod stdout;
 mod supervisor;
 
-pub(super) use self::supervisor::Process;
+pub(super) use self::{last_words::Sink, supervisor::Process};

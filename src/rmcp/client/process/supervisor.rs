@@ -1,7 +1,7 @@
 use super::{
     ended::Ended,
     group::{Group, Signal},
-    last_words::LastWords,
+    last_words::{LastWords, Sink},
     stdout::Stdout,
 };
 use crate::failure::Failure;
@@ -32,9 +32,10 @@ pub(in crate::rmcp::client) struct Process {
 }
 
 impl Process {
-    /// Starts a process. `open` is dropped when all of its group has ended.
+    /// Starts a process. `sink` gets the lines of its stderr, and `open` is dropped when all of its group has ended.
     pub(in crate::rmcp::client) fn start(
         command: Command,
+        sink: Sink,
         open: impl Send + 'static,
     ) -> io::Result<(Self, Stdout, ChildStdin)> {
         let mut group = Group::start(command)?;
@@ -45,7 +46,7 @@ impl Process {
         let (needed, unneeded) = oneshot::channel();
         let (ended, status) = watch::channel(None);
         let (known, is_known) = watch::channel(false);
-        let last_words = LastWords::default();
+        let last_words = LastWords::new(sink);
         let words = last_words.clone();
         tokio::spawn(async move {
             supervise(group, stderr, words, (unneeded, unread), (ended, known)).await;

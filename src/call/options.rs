@@ -1,0 +1,46 @@
+use std::time::Duration;
+
+/// Settings of one call, which go before those of its tool and of the layers.
+///
+/// A client gives them by its own methods; a request type of yours by
+/// [`ToolCall::options`](super::ToolCall::options).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallOptions {
+    /// The longest that an attempt may go on without an answer or a report of progress.
+    pub attempt_timeout: Option<Duration>,
+    /// The longest that the whole call may go on without an answer or a report of progress, and the
+    /// time in which it may be made again.
+    pub deadline: Option<Duration>,
+    /// How many attempts are made in all, the first included; 1 for no repeat.
+    pub max_attempts: Option<u32>,
+    /// Whether the call may run twice, whatever its hints say.
+    pub repeat_ok: Option<bool>,
+}
+
+impl CallOptions {
+    /// Nothing is set.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Why they cannot work. A layer takes such options as they are.
+    #[must_use]
+    pub fn problem(&self) -> Option<&'static str> {
+        let is_zero = |limit: Option<Duration>| limit.is_some_and(|limit| limit.is_zero());
+        if is_zero(self.attempt_timeout) {
+            return Some("`attempt_timeout` is zero: give an attempt some time");
+        }
+        if is_zero(self.deadline) {
+            return Some("`deadline` is zero: give the call some time");
+        }
+        if self.max_attempts == Some(0) {
+            return Some("`max_attempts` is zero: the call would not be made");
+        }
+        let is_longer = |(attempt, deadline): (Duration, Duration)| attempt > deadline;
+        let both = self.attempt_timeout.zip(self.deadline);
+        both.is_some_and(is_longer)
+            .then_some("`attempt_timeout` is longer than `deadline`: raise the deadline")
+    }
+}

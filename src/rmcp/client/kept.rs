@@ -1,0 +1,132 @@
+//! What a server forgets with a connection, and is told again on the next.
+#![expect(
+    deprecated,
+    reason = "MCP has deprecated the logging level, and servers still have it"
+)]
+
+use crate::failure::{BoxError, Failure};
+use ::rmcp::{
+    Peer, RoleClient,
+    model::{SetLevelRequestParams, SubscribeRequestParams},
+};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{task::JoinSet, time};
+
+type Done = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
+
+/// What the user does on each new connection.
+#[derive(Clone)]
+pub(super) struct OnConnect(Arc<dyn Fn(Peer<RoleClient>) -> Done + Send + Sync>);
+
+impl OnConnect {
+    pub(super) fn new<F, Fut, E>(run: F) -> Self
+    where
+        F: Fn(Peer<RoleClient>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        Self(Arc::new(move |peer| {
+            let done = run(peer);
+            Box::pin(async move { done.await.map_err(Into::into) })
+        }))
+    }
+}
+
+/// The subscriptions and the log level of one client.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Kept(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    subscriptions: BTreeMap<String, SubscribeRequestParams>,
+    level: Option<SetLevelRequestParams>,
+    on_connect: Option<OnConnect>,
+}
+
+impl Kept {
+    pub(super) fn set_on_connect(&self, run: OnConnect) {
+        self.lock().on_connect = Some(run);
+    }
+
+    /// Keeps a subscription. Returns whether it is new.
+    pub(super) fn subscribe(&self, params: SubscribeRequestParams) -> bool {
+        let uri = params.uri.clone();
+        self.lock().subscriptions.insert(uri, params).is_none()
+    }
+
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        self.lock().subscriptions.remove(uri);
+    }
+
+    pub(super) fn set_level(&self, params: SetLevelRequestParams) {
+        self.lock().level = Some(params);
+    }
+
+    /// Tells a new connection all of it, for so long at most, and then runs the user's hook. What fails is
+    /// logged, and the connection stands.
+    pub(super) async fn restore(&self, peer: &Peer<RoleClient>, limit: Duration) {
+        let (subscriptions, level, on_connect) = {
+            let state = self.lock();
+            let subscriptions: Vec<_> = state.subscriptions.values().cloned().collect();
+            (subscriptions, state.level.clone(), state.on_connect.clone())
+        };
+        let told = async {
+            for params in subscriptions {
+                warn(
+                    peer.subscribe(params).await,
+                    "a subscription was not restored",
+                );
+            }
+            if let Some(params) = level {
+                warn(
+                    peer.set_level(params).await,
+                    "the log level was not restored",
+                );
+            }
+            if let Some(OnConnect(run)) = on_connect {
+                let peer = peer.clone();
+                // In a task, so that its panic ends nothing else.
+                let mut hook = JoinSet::new();
+                hook.spawn(async move { run(peer).await });
+                match hook.join_next().await {
+                    Some(Ok(outcome)) => warn(outcome, "the on-connect hook failed"),
+                    Some(Err(error)) => warn(Err::<(), _>(error), "the on-connect hook panicked"),
+                    None => {}
+                }
+            }
+        };
+        let outcome = time::timeout(limit, told).await;
+        warn(outcome, "not all was restored on a new connection in time");
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn warn<T, E: Into<BoxError>>(outcome: Result<T, E>, what: &'static str) {
+    if let Err(error) = outcome {
+        let failure = Failure::connection(what).because(error);
+        tracing::warn!(error = %failure.chain(), "a new connection is not as the one before");
+    }
+}
+
+impl fmt::Debug for OnConnect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnConnect(..)")
+    }
+}
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State")
+            .field("subscriptions", &self.subscriptions.len())
+            .finish_non_exhaustive()
+    }
+}
