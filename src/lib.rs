@@ -49,7 +49,7 @@
 //! | [`observe`] | what watches the decisions of the layers |
 //! | [`preset`] | all of it, in order |
 //! | `rmcp` | the adapter for servers on rmcp (feature `rmcp`, on by default), and its clients (feature `rmcp-client`) |
-//! | `tower_mcp` | the adapter for servers on tower-mcp (feature `tower-mcp`) |
+//! | `tower_mcp` | the adapter for servers on tower-mcp, and for its clients (feature `tower-mcp`) |
 //!
 //! All layers are built by one rule. `XLayer::new` takes what has no default. Settings that can be
 //! wrong, or not fit each other, have a builder (`XLayer::builder`), whose `build` says so; all others are

@@ -97,7 +97,15 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "tower_mcp",
         &[
-            "call", "failure", "fatal", "ledger", "preset", "serve", "timeout",
+            "call",
+            "classify",
+            "failure",
+            "fatal",
+            "ledger",
+            "preset",
+            "reconnect",
+            "serve",
+            "timeout",
         ],
     ),
 ];

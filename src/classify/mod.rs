@@ -238,5 +238,5 @@ pub use self::{
     future::ResponseFuture, hush::hush_panics, layer::ClassifyLayer, service::Classify,
     words::Words,
 };
-#[cfg(feature = "rmcp-client")]
+#[cfg(any(feature = "rmcp-client", feature = "tower-mcp"))]
 pub(crate) use self::{rpc::name_rpc, session::Session};

@@ -6,7 +6,7 @@ use super::{
 use crate::failure::{Class, Code, Failure, RpcError, Witness};
 
 /// Names a JSON-RPC error that a server sent over a connection of an adapter's.
-#[cfg(feature = "rmcp-client")]
+#[cfg(any(feature = "rmcp-client", feature = "tower-mcp"))]
 pub(crate) fn name_rpc(error: RpcError, session: Session) -> Failure {
     classify(error, Lookup::BUILT_IN, session)
 }

@@ -119,6 +119,41 @@
 //! circuit. For one circuit for each tool, keep a service for each tool. `examples/breaker.rs` shows it at
 //! work.
 //!
+//! ## Where other layers go
+//!
+//! Shown with those of `tower-resilience`; tower's own belong to the same places.
+//!
+//! | Layer | Its place | Around the preset instead |
+//! |---|---|---|
+//! | circuit breaker | [`layer_inside`](ResilienceBuilder::layer_inside), as above | counts only what is no result, since a flagged result is one; an open circuit leaves no line |
+//! | rate limiter | `layer_inside`: it counts attempts, and a refused one is made again after its wait | counts calls; a refusal leaves no line |
+//! | bulkhead, concurrency limit | `layer_inside`: nothing is held while a call waits to be made again | a place is held for the whole call, its waits included |
+//! | hedge | around the service itself, inside of the preset: an attempt may run twice at once, and the call has one line. Only for calls that may run twice: `eligible_if(|call| call.hints().is_read_only())` | each copy is a call, with a line of its own |
+//! | timeout, retry, reconnect, fallback | none: the preset has its own, which know what may run twice | a timeout cuts off waits; its calls are `cancelled` in the log |
+//!
+//! Their errors hide what they hold, so that `Classify` would see a crash. Take it out, and say what a
+//! refusal of theirs is:
+//!
+//! ```
+//! use mcp_resilience::{Delivery, Failure, ResilienceLayer};
+//! use tower::{BoxError, util::MapErrLayer};
+//! use tower_resilience_bulkhead::{BulkheadLayer, BulkheadServiceError};
+//!
+//! let bulkhead = BulkheadLayer::builder().max_concurrent_calls(8).reject_when_full().build()?;
+//! let resilience = ResilienceLayer::builder()
+//!     .layer_inside(MapErrLayer::new(|error: BulkheadServiceError<BoxError>| {
+//!         let full = || Failure::at_capacity(None).with_delivery(Delivery::NotSent);
+//!         error.into_inner().unwrap_or_else(|| full().into())
+//!     }))
+//!     .layer_inside(bulkhead)
+//!     .build()?;
+//! # let _ = resilience;
+//! # Ok::<_, BoxError>(())
+//! ```
+//!
+//! A hedge wants an error that can be cloned, as `Infallible`; around the preset, give it one by
+//! `MapErrLayer::new(Arc::new)`.
+//!
 //! # Example
 //!
 //! ```

@@ -19,6 +19,8 @@
 //! all sessions share the budget, the log, the end, and the layers inside it. (tower-mcp makes a service for
 //! each HTTP request, so that a layer that holds its state in its service begins anew each time.)
 //!
+//! For clients, [`client`] has connections that come back.
+//!
 //! # How a handler fails
 //!
 //! A failure of tower-mcp can be in three places: an error of the service, a JSON-RPC error in the response,
@@ -118,6 +120,7 @@
 //! A tool that runs as a task answers when the task begins: what becomes of it is up to the task. The session
 //! is in the log if the server bridges a [`SessionId`].
 
+pub mod client;
 mod model;
 mod server;
 mod session_id;

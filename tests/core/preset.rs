@@ -5,6 +5,7 @@ mod breaker;
 mod builder;
 mod connect;
 mod limits;
+mod neighbours;
 
 use crate::support::{Answer, Call, Lines, Script, Strict};
 use mcp_resilience::backoff::{Backoff, Jitter};

@@ -6,6 +6,7 @@
 
 #[path = "../rmcp/bookshop/mod.rs"]
 mod bookshop;
+mod client;
 #[path = "../rmcp/startup.rs"]
 mod startup;
 #[allow(

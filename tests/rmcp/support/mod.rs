@@ -7,7 +7,7 @@ mod exchange;
 mod http;
 mod lines;
 mod local;
-mod program;
+pub(crate) mod program;
 mod raw;
 mod traced;
 

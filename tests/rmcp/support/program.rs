@@ -29,7 +29,7 @@ impl Sdk {
 
 /// Examples are built beside the tests: `target/PROFILE/{deps,examples}`. Not by `cargo test` with
 /// the name of one test, though, and an old one would pass or fail for what is no longer there.
-pub(super) fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     let test = env::current_exe().unwrap();
     let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
     let name = format!("{name}{}", env::consts::EXE_SUFFIX);
