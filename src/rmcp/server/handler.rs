@@ -17,7 +17,7 @@ use tower::Service;
 /// A handler as a service: the innermost of the stack that [`Resilient`](super::Resilient) makes.
 ///
 /// An error that the handler returned comes wrapped, so that no layer takes it for one of the service
-/// below: look for its type in the chain of sources. A [`Failure`] comes as it is, with nothing but
+/// below: look for its type in the chain of sources. A [`Failure`](crate::Failure) comes as it is, with nothing but
 /// what its author said of whether the call ran. So does a flagged result, whose envelope says nothing
 /// of that.
 ///

@@ -115,7 +115,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     }
 
     /// Ends the server when this handle's stack is shut, too: for a stack with a
-    /// [`FatalLayer`] that others share. The preset does so by itself.
+    /// [`FatalLayer`](crate::fatal::FatalLayer) that others share. The preset does so by itself.
     #[must_use]
     pub fn ends_with(mut self, fatal: FatalHandle) -> Self {
         self.life.fatal = fatal;
