@@ -1,7 +1,10 @@
 //! `{"name": "Authorization", "value": "…"}`, in either order.
 
 use super::assigned::Assignment;
-use crate::text::keys::{self, Key};
+use crate::text::{
+    beginnings::Beginnings,
+    keys::{self, Key},
+};
 use std::ops::Range;
 
 const NAMES: &[&str] = &[
@@ -33,25 +36,42 @@ const VALUES: &[&str] = &[
 /// A longer key is none of them.
 const LONGEST: usize = 16;
 
+static NAME_BEGINNINGS: Beginnings = beginnings(NAMES);
+static VALUE_BEGINNINGS: Beginnings = beginnings(VALUES);
+
 /// Whether this member names the other one.
 pub(crate) fn is_name(key: &str) -> bool {
-    is_one_of(NAMES, key)
+    is_one_of(NAMES, &NAME_BEGINNINGS, key)
 }
 
 /// Whether this member is the one that is named.
 pub(crate) fn is_value(key: &str) -> bool {
-    is_one_of(VALUES, key)
+    is_one_of(VALUES, &VALUE_BEGINNINGS, key)
 }
 
-fn is_one_of(names: &[&str], key: &str) -> bool {
-    if !key.contains(['_', '-']) {
-        return names.iter().any(|name| key.eq_ignore_ascii_case(name));
+/// Of those that have two characters.
+const fn beginnings(names: &[&str]) -> Beginnings {
+    let mut all = Beginnings::NONE;
+    let mut at = 0;
+    while at < names.len() {
+        if names[at].len() > 1 {
+            all = all.with(names[at]);
+        }
+        at += 1;
+    }
+    all
+}
+
+fn is_one_of(names: &[&str], beginnings: &Beginnings, key: &str) -> bool {
+    let key = key.trim_start_matches(['_', '-']);
+    if key.len() > LONGEST || (key.len() > 1 && !beginnings.may_begin_in_any_case(key.as_bytes())) {
+        return false;
     }
     let letters = || {
         let letters = key.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
         letters.map(|byte| byte.to_ascii_lowercase())
     };
-    key.len() <= LONGEST && names.iter().any(|name| letters().eq(name.bytes()))
+    names.iter().any(|name| letters().eq(name.bytes()))
 }
 
 /// Whether what names a member, or describes a field of a form (`Password field`), names a secret.
