@@ -61,6 +61,10 @@ impl Failure {
         self.inner.signals.is_for_host
     }
 
+    #[cfg_attr(
+        not(feature = "rmcp-client-http"),
+        allow(dead_code, reason = "a client over HTTP marks them")
+    )]
     pub(crate) fn for_host(mut self) -> Self {
         self.inner.signals.is_for_host = true;
         self
