@@ -5,10 +5,11 @@
 //! that into the answer, which is the tool's. So it notes it here, in the task-local of the call
 //! that is being polled, and the log reads it at the end.
 //!
-//! Notes are taken while a layer is polled by the log's own future. Across a task of its own
-//! (a layer that spawns) there is no ledger, and a note is lost; a `Failure` carries its attempts
-//! itself for that case. Below the border nothing is noted: a tool may well have a stack of its
-//! own, whose retries are not this call's.
+//! A layer looks for the ledger when it is called, by [`Ledger::of`]: in the task-local, or, in a
+//! task of its own, at the call itself. So it is found behind a layer that spawns: if that layer
+//! calls the service within before it spawns, or if the call has a
+//! [`Progress`](crate::call::Progress), which its copies share. Below the border nothing is noted: a
+//! tool may well have a stack of its own, whose retries are not this call's.
 
 use crate::failure::{Class, Code, Failure};
 use pin_project::pin_project;
@@ -16,6 +17,7 @@ use std::{
     cell::RefCell,
     fmt,
     pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
     time::Duration,
 };
@@ -25,12 +27,21 @@ tokio::task_local! {
     static LEDGER: Slot;
 }
 
-// Boxed, since it is moved in and out at every poll.
-type Slot = RefCell<Option<Box<Ledger>>>;
+// Empty below the border.
+type Slot = RefCell<Option<Ledger>>;
+
+/// The notes of one call. Clones are the same ledger.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger(Arc<Shared>);
 
 #[derive(Debug)]
-pub(crate) struct Ledger {
-    pub(crate) id: CallId,
+struct Shared {
+    id: CallId,
+    notes: Mutex<Notes>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
     /// Attempts begun; 0 where no layer counts them.
     pub(crate) attempts: u32,
     pub(crate) retries: Vec<Retried>,
@@ -91,82 +102,87 @@ impl fmt::Display for CallId {
 
 impl Ledger {
     pub(crate) fn new() -> Self {
-        Self::unnoted(CallId::random())
-    }
-
-    /// Of a call of which nothing is noted.
-    pub(crate) fn unnoted(id: CallId) -> Self {
-        Self {
-            id,
-            attempts: 0,
-            retries: Vec::new(),
-            failure: None,
-            was_unflagged: false,
-            was_replayed: false,
-        }
+        Self::under(CallId::random())
     }
 
     /// A ledger for a run that may outlive its caller: under the caller's id, if there is one.
     pub(crate) fn of_run() -> Self {
-        Self::unnoted(call_id())
+        Self::under(known_id().unwrap_or_else(CallId::random))
     }
 
+    fn under(id: CallId) -> Self {
+        Self(Arc::new(Shared {
+            id,
+            notes: Mutex::default(),
+        }))
+    }
+
+    /// The ledger of the call that is being made: the one that is open here, or, where the task has
+    /// none, the one that the call carries. Below the border there is none.
+    #[inline]
+    pub(crate) fn of(carried: impl FnOnce() -> Option<Self>) -> Option<Self> {
+        LEDGER
+            .try_with(|slot| slot.borrow().clone())
+            .unwrap_or_else(|_| carried())
+    }
+
+    pub(crate) fn id(&self) -> CallId {
+        self.0.id
+    }
+
+    /// Keeps this ledger open while `poll` runs.
+    #[inline]
+    pub(crate) fn keep<T>(&self, poll: impl FnOnce() -> T) -> T {
+        LEDGER.sync_scope(RefCell::new(Some(self.clone())), poll)
+    }
+
+    /// Notes something.
+    pub(crate) fn note(&self, write: impl FnOnce(&mut Notes)) {
+        write(&mut self.0.notes.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// What was noted, for the end of the call.
+    pub(crate) fn take(&self) -> Notes {
+        let mut taken = Notes::default();
+        self.note(|notes| taken = std::mem::take(notes));
+        taken
+    }
+}
+
+impl Notes {
     fn absorb(&mut self, run: Self) {
         self.attempts = self.attempts.max(run.attempts);
         self.retries.extend(run.retries);
         self.failure = run.failure.or(self.failure.take());
         self.was_unflagged |= run.was_unflagged;
     }
-
-    /// Keeps this ledger open while `poll` runs, which must not panic.
-    pub(crate) fn keep<T>(self: Box<Self>, poll: impl FnOnce() -> T) -> (T, Option<Box<Self>>) {
-        LEDGER.sync_scope(RefCell::new(Some(self)), || {
-            (poll(), LEDGER.with(RefCell::take))
-        })
-    }
 }
 
-/// Notes something in the ledger of the call that is being polled, and says whether there is one.
-#[inline]
-pub(crate) fn note(write: impl FnOnce(&mut Ledger)) -> bool {
-    LEDGER
-        .try_with(|ledger| match &mut *ledger.borrow_mut() {
-            Some(ledger) => {
-                write(ledger);
-                true
-            }
-            None => false,
-        })
-        .unwrap_or(false)
+/// Notes something in the ledger of the call that is being polled, if there is one.
+pub(crate) fn note(write: impl FnOnce(&mut Notes)) {
+    if let Some(ledger) = Ledger::of(|| None) {
+        ledger.note(write);
+    }
 }
 
 /// Hands what a run noted over to the call that waited for it. If nobody keeps a ledger any more, the
 /// operator still learns of a crash.
-pub(crate) fn hand_over(run: Ledger) {
-    let mut run = Some(run);
-    note(|ledger| {
-        if let Some(run) = run.take() {
-            ledger.absorb(run);
-        }
-    });
-    let Some(Ledger { id, failure, .. }) = run else {
+pub(crate) fn hand_over(id: CallId, run: Notes) {
+    if let Some(ledger) = Ledger::of(|| None) {
+        ledger.note(|notes| notes.absorb(run));
         return;
-    };
-    if let Some(failure) = failure.filter(|failure| failure.class() == Class::Crash) {
+    }
+    let crash = run
+        .failure
+        .filter(|failure| failure.class() == Class::Crash);
+    if let Some(failure) = crash {
         tracing::error!(call_id = %id, error = %failure.chain(), "a tool failed unexpectedly");
     }
 }
 
-/// The id of the call that is being polled, or a new one where nobody keeps a ledger.
-pub(crate) fn call_id() -> CallId {
-    known_id().unwrap_or_else(CallId::random)
-}
-
 /// The id of the call that is being polled, where somebody keeps a ledger.
 pub(crate) fn known_id() -> Option<CallId> {
-    let mut id = None;
-    note(|ledger| id = Some(ledger.id));
-    id
+    Ledger::of(|| None).map(|ledger| ledger.id())
 }
 
 /// A future that is polled under a ledger of its own, and gives it at its end.
@@ -174,35 +190,22 @@ pub(crate) fn known_id() -> Option<CallId> {
 pub(crate) struct Recorded<F> {
     #[pin]
     future: F,
-    // Out only while the future is polled.
-    ledger: Option<Box<Ledger>>,
+    ledger: Ledger,
 }
 
 impl<F> Recorded<F> {
     pub(crate) fn new(ledger: Ledger, future: F) -> Self {
-        Self {
-            future,
-            ledger: Some(Box::new(ledger)),
-        }
+        Self { future, ledger }
     }
 }
 
 impl<F: Future> Future for Recorded<F> {
-    type Output = (F::Output, Option<Box<Ledger>>);
+    type Output = (F::Output, Ledger);
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let Some(ledger) = this.ledger.take() else {
-            return this.future.poll(cx).map(|output| (output, None));
-        };
-        let (polled, ledger) = ledger.keep(|| this.future.poll(cx));
-        match polled {
-            Poll::Ready(output) => Poll::Ready((output, ledger)),
-            Poll::Pending => {
-                *this.ledger = ledger;
-                Poll::Pending
-            }
-        }
+        let polled = this.ledger.keep(|| this.future.poll(cx));
+        polled.map(|output| (output, this.ledger.clone()))
     }
 }
 
@@ -231,7 +234,7 @@ pub(crate) fn close() -> Closed {
 }
 
 pub(crate) struct Closed {
-    ledger: Option<Box<Ledger>>,
+    ledger: Option<Ledger>,
 }
 
 impl Drop for Closed {

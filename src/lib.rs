@@ -47,6 +47,8 @@
 //! | [`idempotency`] | how a call with a key runs once, and brings its first answer to each attempt |
 //! | [`call_log`] | what an operator reads |
 //! | [`observe`] | what watches the decisions of the layers |
+//! | `metrics` | numbers over many calls (features `metrics`, `otel`) |
+//! | [`telemetry`] | the spans of calls, attempts and dials, in the names of OpenTelemetry |
 //! | [`preset`] | all of it, in order |
 //! | `rmcp` | the adapter for servers on rmcp (feature `rmcp`, on by default), and its clients (feature `rmcp-client`) |
 //! | `tower_mcp` | the adapter for servers on tower-mcp, and for its clients (feature `tower-mcp`) |
@@ -81,6 +83,8 @@ pub mod idempotency;
 pub mod is_error;
 mod json;
 mod ledger;
+#[cfg(any(feature = "metrics", feature = "otel"))]
+pub mod metrics;
 pub mod observe;
 pub mod policy;
 pub mod preset;
@@ -90,6 +94,7 @@ pub mod retry;
 pub mod rmcp;
 #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
 mod serve;
+pub mod telemetry;
 mod text;
 pub mod timeout;
 #[cfg(feature = "tower-mcp")]

@@ -15,10 +15,11 @@ const DOORS: &[(&str, &[&str])] = &[
     ("text", &[]),
     ("json", &[]),
     ("failure", &[]),
-    ("call", &["failure"]),
+    ("call", &["failure", "ledger"]),
     ("ledger", &["failure"]),
     ("backoff", &[]),
     ("observe", &["call", "failure", "ledger"]),
+    ("telemetry", &["call", "failure"]),
     ("window", &["failure"]),
     ("policy", &["backoff", "call"]),
     ("always_ready", &["failure", "window"]),
@@ -28,10 +29,20 @@ const DOORS: &[(&str, &[&str])] = &[
     (
         "retry",
         &[
-            "backoff", "call", "failure", "ledger", "observe", "policy", "window",
+            "backoff",
+            "call",
+            "failure",
+            "ledger",
+            "observe",
+            "policy",
+            "telemetry",
+            "window",
         ],
     ),
-    ("reconnect", &["backoff", "failure", "observe", "window"]),
+    (
+        "reconnect",
+        &["backoff", "failure", "observe", "telemetry", "window"],
+    ),
     // An envelope is read by one reader.
     (
         "is_error",
@@ -43,7 +54,8 @@ const DOORS: &[(&str, &[&str])] = &[
         "idempotency",
         &["call", "classify", "failure", "is_error", "ledger"],
     ),
-    ("call_log", &["call", "failure", "ledger"]),
+    ("metrics", &["call", "call_log", "observe"]),
+    ("call_log", &["call", "failure", "ledger", "telemetry"]),
     (
         "preset",
         &[
@@ -91,6 +103,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "preset",
             "reconnect",
             "serve",
+            "telemetry",
             "timeout",
         ],
     ),
@@ -176,7 +189,6 @@ const SHOWN: &[&str] = &[
     "shown(",
     "shown_name(",
     "id",
-    "self.call_id",
     "record.call_id()",
     "format_args!(\"{} {}\", method.as_str(), shown(",
 ];
@@ -193,6 +205,10 @@ const PLAIN: &[&str] = &[
     "record.arguments()",
     "record.request_id()",
     "record.trace_id()",
+    "record.span_id()",
+    "server_port()",
+    "Transport::as_str",
+    "number(dial)",
     "record.is_error()",
     "record.retries()",
     "record.was_unflagged()",
@@ -263,6 +279,7 @@ fn is_shown(field: &str) -> bool {
     let Some((_, value)) = field.split_once(" = ") else {
         // `target: …`, a level, or the name of a field alone.
         return field.starts_with("target: ")
+            || field == "parent: None"
             || field.starts_with("Level::")
             || WORDS.contains(&field)
             || PLAIN.contains(&field);
@@ -274,7 +291,10 @@ fn is_shown(field: &str) -> bool {
         });
     }
     let is_number = value.chars().all(|c| c.is_ascii_digit());
+    // A word of ours.
+    let is_literal = value.starts_with('"') && value.ends_with('"') && !value.contains('{');
     is_number
+        || is_literal
         || (!value.starts_with('?')
             && PLAIN.iter().any(|plain| match *plain {
                 "text" => value == "text",

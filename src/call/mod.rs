@@ -6,6 +6,7 @@
 //! | [`Progress`] | what a slow call reports by, so that limits of time follow it |
 //! | [`IdempotencyKey`] | what names a call for all its attempts |
 //! | [`Cancellation`] | whether the caller cancelled a call, or only lost its connection |
+//! | [`Route`] | which side of MCP the stack is on, and what carries the call: for spans and metrics |
 //! | [`ToolResult`] | an answer on its way up: flagged or not, what it says, and how to build a [`Flagged`] one |
 //!
 //! # When to implement them
@@ -75,6 +76,7 @@ mod idempotency_key;
 mod method;
 mod options;
 mod progress;
+mod route;
 mod tool_call;
 mod tool_result;
 
@@ -90,6 +92,7 @@ pub use self::{
     method::Method,
     options::CallOptions,
     progress::{Progress, Ticker},
+    route::{Route, Side, Transport},
     tool_call::ToolCall,
     tool_result::{Flagged, ToolResult},
 };

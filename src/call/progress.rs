@@ -1,4 +1,4 @@
-use crate::failure::Class;
+use crate::{failure::Class, ledger::Ledger};
 use std::{
     fmt,
     sync::{
@@ -54,6 +54,8 @@ struct Shared {
     // Nanoseconds from the first tick to the last.
     last: AtomicU64,
     pause: Mutex<Option<Pause>>,
+    // That of the call's log, for layers that run in a task of their own.
+    ledger: Mutex<Option<Ledger>>,
 }
 
 /// A wait between two attempts, and its reason: for an adapter that tells the caller of it.
@@ -93,6 +95,17 @@ impl Progress {
             number: self.shared.attempts.fetch_add(1, Relaxed).wrapping_add(1),
             progress: self.clone(),
         }
+    }
+
+    /// Lets the call carry the ledger of its log.
+    pub(crate) fn carry(&self, ledger: &Ledger) {
+        let slot = self.shared.ledger.lock();
+        *slot.unwrap_or_else(PoisonError::into_inner) = Some(ledger.clone());
+    }
+
+    pub(crate) fn ledger(&self) -> Option<Ledger> {
+        let slot = self.shared.ledger.lock();
+        slot.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The time of the last report, if there was one.

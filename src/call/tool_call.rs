@@ -1,6 +1,6 @@
 use super::{
     Arguments, CallOptions, Cancellation, HintSource, Hints, IdempotencyKey, InvalidKey, Method,
-    Progress,
+    Progress, Route,
 };
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -28,7 +28,8 @@ pub trait ToolCall {
         None
     }
 
-    /// The request's `_meta`. A W3C `traceparent` in it gives the log line its trace id.
+    /// The request's `_meta`. A W3C `traceparent` in it names the trace that the call belongs to; see
+    /// [`telemetry`](crate::telemetry#context).
     fn meta(&self) -> Option<&Map<String, Value>> {
         None
     }
@@ -51,6 +52,18 @@ pub trait ToolCall {
 
     /// The MCP session's id.
     fn session_id(&self) -> Option<&str> {
+        None
+    }
+
+    /// Which way the call travels, as far as it is known: what spans and metrics tell of it.
+    fn route(&self) -> Route {
+        Route::default()
+    }
+
+    /// Whether the server lists what is called. `None` if that is not known.
+    ///
+    /// Metrics have no label for a name that is not listed: a caller may make up any number of names.
+    fn is_listed(&self) -> Option<bool> {
         None
     }
 

@@ -1,16 +1,17 @@
 use super::{
+    clock::now,
     json::Writer,
     layer::Config,
     record::{ARGUMENTS_LIMIT, Outcome, Record},
     span,
 };
 use crate::{
-    call::{Method, ToolCall, ToolResult},
+    call::{Method, Route, ToolCall, ToolResult},
     failure::{Class, Code, Failure, NAME_LIMIT, first},
-    ledger::{CallId, Ledger, Retried},
+    ledger::{Ledger, Notes, Retried},
+    telemetry::{self, TraceParent},
     text::{self, MASK, Redaction},
 };
-use chrono::Utc;
 use serde_json::{Map, Value};
 use std::{
     mem,
@@ -32,7 +33,7 @@ struct Open {
     config: Arc<Config>,
     // In force while anything of this call is written.
     redaction: Option<Arc<Redaction>>,
-    call_id: CallId,
+    ledger: Ledger,
     begun: Instant,
     method: Method,
     name: String,
@@ -40,6 +41,10 @@ struct Open {
     request_id: Option<String>,
     session_id: Option<String>,
     trace_id: Option<String>,
+    span_id: Option<String>,
+    route: Route,
+    is_listed: Option<bool>,
+    span: Span,
 }
 
 /// How a call ended, as far as it shows outside.
@@ -67,15 +72,15 @@ impl<'a> Ending<'a> {
 
 impl Entry {
     /// Keeps of a call what its line will need; never more than the line will hold.
-    pub(super) fn open(call: &impl ToolCall, call_id: CallId, config: Arc<Config>) -> Self {
+    pub(super) fn open(call: &impl ToolCall, ledger: Ledger, config: Arc<Config>) -> Self {
         let begun = Instant::now();
         let logging = config.arguments;
         let found = call.arguments().map(|arguments| logging.look(arguments));
         let mut found = found.unwrap_or_default();
         let hook = config.redact.as_ref().map(Arc::clone);
         let redaction = Redaction::new(mem::take(&mut found.secrets), hook);
-        let open = text::within(redaction.as_ref(), || Open {
-            call_id,
+        let mut open = text::within(redaction.as_ref(), || Open {
+            ledger,
             begun,
             method: call.method(),
             name: cut(call.name()),
@@ -85,9 +90,14 @@ impl Entry {
             request_id: call.request_id().map(|id| request_id(&id)),
             session_id: call.session_id().map(cut),
             trace_id: call.meta().and_then(trace_id).map(str::to_owned),
+            span_id: None,
+            route: call.route(),
+            is_listed: call.is_listed(),
+            span: Span::none(),
             redaction: redaction.as_ref().map(Arc::clone),
             config,
         });
+        open.open_span(call.meta());
         Self { open: Some(open) }
     }
 
@@ -96,14 +106,34 @@ impl Entry {
         self.open.as_ref()?.redaction.as_ref()
     }
 
-    /// A span for the call, with what the line has too.
-    pub(super) fn span(&self) -> Span {
-        self.open.as_ref().map_or_else(Span::none, Open::span)
+    /// Runs something in the span of the call.
+    #[inline]
+    pub(super) fn in_span<T>(&self, run: impl FnOnce() -> T) -> T {
+        match &self.open {
+            Some(open) => open.span.in_scope(run),
+            None => run(),
+        }
     }
 
-    pub(super) fn close(mut self, ledger: Option<Ledger>, ending: Ending<'_>) {
+    /// Shows the result in the span, if that was asked for.
+    pub(super) fn show(&self, result: &impl ToolResult) {
+        if let Some(open) = &self.open
+            && open.config.shows_contents
+            && !open.span.is_disabled()
+        {
+            let shown = || span::result(&open.span, result.texts());
+            text::within(open.redaction.as_ref(), shown);
+        }
+    }
+
+    /// What the layers within know of the call.
+    pub(super) fn ledger(&self) -> Option<&Ledger> {
+        self.open.as_ref().map(|open| &open.ledger)
+    }
+
+    pub(super) fn close(mut self, ending: Ending<'_>) {
         if let Some(open) = self.open.take() {
-            open.close(ledger, ending);
+            open.close(ending);
         }
     }
 }
@@ -116,40 +146,52 @@ impl Drop for Entry {
             } else {
                 Ending::Dropped
             };
-            open.close(None, ending);
+            open.close(ending);
         }
     }
 }
 
 impl Open {
-    fn span(&self) -> Span {
-        span::open(
-            self.method,
-            &self.name,
-            self.request_id.as_deref(),
-            self.session_id.as_deref(),
-        )
-    }
-
-    fn close(&self, ledger: Option<Ledger>, ending: Ending<'_>) {
-        // A log never fails the call; and this may be running in a drop.
-        let write = AssertUnwindSafe(|| self.write(ledger, ending));
-        let written = text::within(self.redaction.as_ref(), || catch_unwind(write));
-        if written.is_err() {
-            tracing::warn!(call_id = %self.call_id, "the sink of the call log panicked");
+    fn open_span(&mut self, meta: Option<&Map<String, Value>>) {
+        let arguments = self.arguments.as_deref();
+        if tracing::enabled!(target: "mcp_resilience::call_log::span", Level::INFO) {
+            self.span = span::Begin {
+                method: self.method,
+                name: &self.name,
+                route: &self.route,
+                request_id: self.request_id.as_deref(),
+                session_id: self.session_id.as_deref(),
+                arguments: arguments.filter(|_| self.config.shows_contents),
+                call_id: self.ledger.id().to_string(),
+            }
+            .open();
+            telemetry::adopt(&self.span, self.route.side(), meta);
+        }
+        if let Some((trace_id, span_id)) = telemetry::ids(&self.span) {
+            self.trace_id = Some(trace_id);
+            self.span_id = Some(span_id);
         }
     }
 
-    fn write(&self, ledger: Option<Ledger>, ending: Ending<'_>) {
+    fn close(&self, ending: Ending<'_>) {
+        // A log never fails the call; and this may be running in a drop.
+        let write = AssertUnwindSafe(|| self.span.in_scope(|| self.write(ending)));
+        let written = text::within(self.redaction.as_ref(), || catch_unwind(write));
+        if written.is_err() {
+            let id = self.ledger.id();
+            tracing::warn!(call_id = %id, "the sink of the call log panicked");
+        }
+    }
+
+    fn write(&self, ending: Ending<'_>) {
         let latency = self.begun.elapsed();
-        let Ledger {
+        let Notes {
             mut retries,
             attempts,
             failure: noted,
             was_unflagged,
             was_replayed,
-            ..
-        } = ledger.unwrap_or_else(|| Ledger::unnoted(self.call_id));
+        } = self.ledger.take();
         let crash = matches!(ending, Ending::Panicked)
             .then(|| Failure::new(Class::Crash, "the stack around the tool panicked"));
         let failure = match &ending {
@@ -175,6 +217,27 @@ impl Open {
         for retried in &mut retries {
             retried.code = retried.code.as_ref().map(redacted_code);
         }
+        let waited = waited(&retries).min(latency);
+        // The caller of a tool sees a flagged result, whatever it was before.
+        let passed = failure.filter(|_| is_error.is_none());
+        let status_code = passed.and_then(Failure::rpc_error);
+        let status_code = status_code.map(|error| error.code.to_string());
+        let error_type = (outcome == Outcome::Failed)
+            .then(|| passed.map_or(telemetry::TOOL_ERROR.into(), telemetry::error_type));
+        let end = span::End {
+            outcome,
+            error_type: error_type.as_deref(),
+            status_code: status_code.as_deref(),
+            message: passed
+                .and_then(Failure::rpc_error)
+                .map(|error| &*error.message),
+            error: error.as_deref(),
+            attempts,
+            waited_ms: u64::try_from(waited.as_millis()).unwrap_or(u64::MAX),
+        };
+        if !self.span.is_disabled() {
+            end.close(&self.span);
+        }
         let record = Record {
             ended: now(),
             level: level(outcome, failure, attempts > 1 || was_unflagged),
@@ -185,17 +248,24 @@ impl Open {
             is_error: is_error.filter(|_| self.method == Method::CallTool),
             attempts,
             latency,
-            waited: waited(&retries).min(latency),
+            waited,
             failure,
             code: failure.and_then(Failure::code).map(redacted_code),
             retries: &retries,
             was_unflagged,
             was_replayed,
             error: error.as_deref(),
-            call_id: self.call_id,
+            call_id: self.ledger.id(),
             request_id: self.request_id.as_deref(),
             session_id: self.session_id.as_deref(),
             trace_id: self.trace_id.as_deref(),
+            span_id: self.span_id.as_deref(),
+            route: &self.route,
+            is_listed: self.is_listed,
+            error_type: error_type.as_deref(),
+            status_code: status_code
+                .as_deref()
+                .filter(|_| outcome == Outcome::Failed),
         };
         self.config.sink.write(&record);
     }
@@ -222,13 +292,10 @@ fn waited(retries: &[Retried]) -> Duration {
         .sum()
 }
 
-/// The id of a W3C `traceparent`: `00-TRACE-SPAN-FLAGS`.
+/// The trace of the caller.
 fn trace_id(meta: &Map<String, Value>) -> Option<&str> {
-    let id = meta.get("traceparent")?.as_str()?.split('-').nth(1)?;
-    let is_one = id.len() == 32
-        && id.bytes().all(|byte| byte.is_ascii_hexdigit())
-        && id.bytes().any(|byte| byte != b'0');
-    is_one.then_some(id)
+    let parent = meta.get("traceparent")?.as_str()?;
+    TraceParent::parse(parent).map(|parent| parent.trace_id)
 }
 
 /// JSON-RPC has numbers and strings; what is neither is shown as a string.
@@ -254,12 +321,4 @@ fn redacted_code(code: &Code) -> Code {
 fn cut(text: &str) -> String {
     // A little more than is written, so that the writer sees that there is more.
     first(&text::redacted(text), NAME_LIMIT + 4).to_owned()
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a line says when it happened; durations are measured on the other clock"
-)]
-fn now() -> chrono::DateTime<Utc> {
-    std::time::SystemTime::now().into()
 }

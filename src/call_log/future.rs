@@ -1,12 +1,8 @@
-use super::{
-    entry::{Ending, Entry},
-    span,
-};
+use super::entry::{Ending, Entry};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
-    ledger::{self, Ledger},
-    text,
+    ledger, text,
 };
 use pin_project::{pin_project, pinned_drop};
 use std::{
@@ -17,7 +13,6 @@ use std::{
     task::{Context, Poll},
     thread,
 };
-use tracing::Span;
 
 /// Response future of [`CallLog`](super::CallLog).
 #[pin_project(PinnedDrop)]
@@ -27,33 +22,21 @@ pub struct ResponseFuture<F> {
     answer: Option<F>,
     // Taken when the line is written; none where the log is off. Boxed: it is large, and a future
     // is moved about until it is polled.
-    open: Option<Box<Open>>,
-}
-
-struct Open {
-    entry: Entry,
-    span: Span,
-    // Out only while the answer is polled.
-    ledger: Option<Box<Ledger>>,
+    entry: Option<Box<Entry>>,
 }
 
 impl<F> ResponseFuture<F> {
     pub(super) fn silent(answer: F) -> Self {
         Self {
             answer: Some(answer),
-            open: None,
+            entry: None,
         }
     }
 
-    pub(super) fn logged(answer: F, entry: Entry, span: Span, ledger: Ledger) -> Self {
-        let open = Open {
-            entry,
-            span,
-            ledger: Some(Box::new(ledger)),
-        };
+    pub(super) fn logged(answer: F, entry: Entry) -> Self {
         Self {
             answer: Some(answer),
-            open: Some(Box::new(open)),
+            entry: Some(Box::new(entry)),
         }
     }
 }
@@ -72,74 +55,59 @@ where
         let Some(answer) = this.answer.as_pin_mut() else {
             return Poll::Pending;
         };
-        let Some(open) = this.open.as_mut() else {
+        let Some(entry) = this.entry.as_ref() else {
             return answer.poll(cx).map_err(Failure::from_any);
         };
         // The panic goes on its way; only its line is written first.
-        match open.poll(|| answer.poll(cx).map_err(Failure::from_any)) {
+        match poll_within(entry, || answer.poll(cx).map_err(Failure::from_any)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(outcome)) => {
-                span::close(&open.span, outcome.as_ref());
-                close(
-                    this.open,
-                    match &outcome {
-                        Ok(result) => Ending::of_result(result),
-                        Err(failure) => Ending::Failed(failure),
-                    },
-                );
+                let ending = match &outcome {
+                    Ok(result) => {
+                        entry.show(result);
+                        Ending::of_result(result)
+                    }
+                    Err(failure) => Ending::Failed(failure),
+                };
+                close(this.entry, ending);
                 Poll::Ready(outcome)
             }
             Err(panic) => {
-                close(this.open, Ending::Panicked);
+                close(this.entry, Ending::Panicked);
                 resume_unwind(panic)
             }
         }
     }
 }
 
-impl Open {
-    fn poll<T>(&mut self, poll: impl FnOnce() -> T) -> thread::Result<T> {
-        let _entered = self.span.enter();
-        let redaction = self.entry.redaction();
-        let poll = || text::within(redaction, || catch_unwind(AssertUnwindSafe(poll)));
-        let Some(ledger) = self.ledger.take() else {
-            return poll();
-        };
-        let (polled, ledger) = ledger.keep(poll);
-        self.ledger = ledger;
-        polled
-    }
+fn poll_within<T>(entry: &Entry, poll: impl FnOnce() -> T) -> thread::Result<T> {
+    let poll = || text::within(entry.redaction(), || catch_unwind(AssertUnwindSafe(poll)));
+    entry.in_span(|| match entry.ledger() {
+        Some(ledger) => ledger.keep(poll),
+        None => poll(),
+    })
 }
 
 #[pinned_drop]
 impl<F> PinnedDrop for ResponseFuture<F> {
     fn drop(self: Pin<&mut Self>) {
         let mut this = self.project();
-        let open = this.open;
-        let Some(still_open) = open else {
+        let Some(open) = this.entry.as_ref() else {
             return;
         };
-        let redaction = still_open.entry.redaction().map(Arc::clone);
+        let redaction = open.redaction().map(Arc::clone);
         match ledger::dropped_for() {
-            Some(failure) => {
-                span::fail(&still_open.span, &failure);
-                close(open, Ending::Failed(&failure));
-            }
-            None => close(open, Ending::Dropped),
+            Some(failure) => close(this.entry, Ending::Failed(&failure)),
+            None => close(this.entry, Ending::Dropped),
         }
         // What the layers report of its end is of this call too.
         text::within(redaction.as_ref(), || this.answer.set(None));
     }
 }
 
-fn close(open: &mut Option<Box<Open>>, ending: Ending<'_>) {
-    if let Some(open) = open.take() {
-        let Open {
-            entry,
-            span,
-            ledger,
-        } = *open;
-        span.in_scope(|| entry.close(ledger.map(|ledger| *ledger), ending));
+fn close(entry: &mut Option<Box<Entry>>, ending: Ending<'_>) {
+    if let Some(entry) = entry.take() {
+        entry.close(ending);
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{Record, Sink, progress::Progress};
+use super::{Record, Sink, lines_lost, progress::Progress};
 use crate::failure::{Chain, stderr};
 use std::{
     fmt,
@@ -23,7 +23,8 @@ const LAST_FLUSH: Duration = Duration::from_secs(1);
 ///
 /// The thread starts with the first line. A call never waits for the writer: up to 1024 lines are
 /// queued, and each line beyond that is lost and [counted](Self::lost), as is a line that the
-/// writer fails to take.
+/// writer fails to take. Once the writer takes lines again, and no other line waits, a line with the
+/// event `lines_lost` says how many are missing.
 ///
 /// The thread writes what is queued and ends when the last clone is dropped. Outside of a tokio
 /// runtime that drop waits up to a second for the thread. Inside of one, as in an async `main`, it
@@ -122,20 +123,34 @@ impl Drop for Shared {
 }
 
 fn write_all(mut writer: impl Write, lines: &Receiver<String>, progress: &Progress) {
+    let mut reported = 0;
     let mut is_told = false;
     for line in lines {
-        // A writer that panicked is tried again with the next line, like one that failed.
-        let written = catch_unwind(AssertUnwindSafe(|| {
-            writer.write_all(line.as_bytes())?;
-            writer.flush()
-        }));
-        progress.done(matches!(written, Ok(Ok(()))));
+        let is_written = write(&mut writer, &line);
+        // The writer works again, and nothing else waits for it.
+        let lost = progress.lost();
+        if is_written && lost > reported && progress.is_last() {
+            let report = lines_lost::report(lost - reported);
+            if write(&mut writer, &report) {
+                reported = lost;
+            }
+        }
+        progress.done(is_written);
         // Told here, and not where a line is lost: that is the task of a call.
         if !is_told && progress.lost() > 0 {
             is_told = true;
             tracing::warn!("the call log loses lines: its writer is too slow, or fails");
         }
     }
+}
+
+/// A writer that panicked is tried again with the next line, like one that failed.
+fn write(writer: &mut impl Write, line: &str) -> bool {
+    let written = catch_unwind(AssertUnwindSafe(|| {
+        writer.write_all(line.as_bytes())?;
+        writer.flush()
+    }));
+    matches!(written, Ok(Ok(())))
 }
 
 impl fmt::Debug for JsonLines {

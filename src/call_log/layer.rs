@@ -18,6 +18,7 @@ pub(super) struct Config {
     pub(super) arguments: ArgumentLogging,
     /// The user's own masking.
     pub(super) redact: Option<Arc<Hook>>,
+    pub(super) shows_contents: bool,
 }
 
 impl CallLogLayer {
@@ -29,6 +30,7 @@ impl CallLogLayer {
                 sink: Arc::new(sink),
                 arguments: ArgumentLogging::default(),
                 redact: None,
+                shows_contents: false,
             })),
         }
     }
@@ -44,6 +46,18 @@ impl CallLogLayer {
     pub fn arguments(mut self, arguments: ArgumentLogging) -> Self {
         if let Some(config) = &mut self.config {
             Arc::make_mut(config).arguments = arguments;
+        }
+        self
+    }
+
+    /// Shows arguments and result in the span of the call too, masked and cut like those of the log:
+    /// `gen_ai.tool.call.arguments` and `gen_ai.tool.call.result`. Off unless this is called.
+    ///
+    /// The arguments are as [`arguments`](Self::arguments) has them; of the result, the texts.
+    #[must_use]
+    pub fn contents_in_spans(mut self) -> Self {
+        if let Some(config) = &mut self.config {
+            Arc::make_mut(config).shows_contents = true;
         }
         self
     }
@@ -89,6 +103,7 @@ impl fmt::Debug for Config {
         f.debug_struct("Config")
             .field("arguments", &self.arguments)
             .field("redacts", &self.redact.is_some())
+            .field("shows_contents", &self.shows_contents)
             .finish_non_exhaustive()
     }
 }

@@ -23,28 +23,45 @@
 //!
 //! # The fields
 //!
-//! A field that is not known is absent, never `null` or `"None"`.
+//! They are a contract, with a JSON Schema: [`LINE_SCHEMA`]. Fields may be added. A field that is renamed,
+//! removed, or of another type is a breaking change. A field that is not known is absent, never `null` or
+//! `"None"`.
 //!
-//! | Field | Is |
-//! |---|---|
-//! | `timestamp` | when the call ended, RFC 3339 in UTC |
-//! | `level` | `INFO` for a success and a tool's own error, `WARN` for what was repeated and for trouble on the way, `ERROR` for a crash or what is fatal; the [table](crate::failure#the-classes) has all |
-//! | `event` | `call` |
-//! | `method`, then `tool`, `uri` or `prompt` | what was called |
-//! | `arguments` | as JSON, numbers digit for digit as the SDK read them, what JSON lacks (NaN) as `null`; secrets masked ([`ArgumentLogging`]) |
-//! | `outcome` | `success`, `failed`, `cancelled` (nobody waited for the end), or `interim` (the server asks for input, or made a task of it) |
-//! | `is_error` | the result's flag; absent where there is no result |
-//! | `retried`, `attempts` | whether there was more than one attempt, and how many |
-//! | `latency_ms` | from the call to its end, waits included, by a clock that never goes back |
-//! | `waited_ms` | the waits' share of it; the rest is the attempts and what they waited for below |
-//! | `class`, `code`, `delivery`, `retry_after_ms` | what is known of the failure |
-//! | `retry_stopped` | why it was not repeated, where waiting might have helped |
-//! | `retries` | each attempt that was followed by a wait: `class`, `code`, `wait_ms` |
-//! | `unflagged` | `true` if the result was a failure without a flag, and was flagged here |
-//! | `replayed` | `true` if the answer comes from the store of [idempotency](crate::idempotency) keys |
-//! | `error` | the failure with all its sources |
-//! | `call_id` | this call; the id that a model reads of a crash |
-//! | `request_id`, `session_id`, `trace_id` | JSON-RPC's, MCP's, and that of a W3C `traceparent` in `_meta` |
+//! | Field | Type | Is |
+//! |---|---|---|
+//! | `timestamp` | string | when the call ended, RFC 3339 in UTC, with milliseconds |
+//! | `level` | string | `INFO` for a success and a tool's own error, `WARN` for what was repeated and for trouble on the way, `ERROR` for a crash or what is fatal; the [table](crate::failure#the-classes) has all |
+//! | `event` | string | `call`; `lines_lost` for the [report](JsonLines) of lost lines, which has `timestamp`, `level` and `lost`, a number |
+//! | `method` | string | `tools/call`, `resources/read` or `prompts/get` |
+//! | `tool`, `uri` or `prompt` | string | what was called |
+//! | `arguments` | any JSON | numbers digit for digit as the SDK read them, what JSON lacks (NaN) as `null`; secrets masked ([`ArgumentLogging`]) |
+//! | `outcome` | string | `success`, `failed`, `cancelled` (nobody waited for the end), or `interim` (the server asks for input, or made a task of it) |
+//! | `is_error` | boolean | the flag of a tool's result; absent if there is no result |
+//! | `retried` | boolean | whether there was more than one attempt |
+//! | `attempts` | integer, from 1 | how many attempts there were |
+//! | `latency_ms` | integer | from the call to its end, waits included, by a clock that never goes back |
+//! | `waited_ms` | integer | the waits' share of it; the rest is the attempts and what they waited for below |
+//! | `class` | string | the [kind of the failure](crate::failure#the-classes) |
+//! | `code` | string or integer | the server's own code for it |
+//! | `delivery` | string | how far the call got: `not_sent`, `refused`, `unknown`, `executed` |
+//! | `retry_after_ms` | integer | how long the server asked to wait |
+//! | `retry_stopped` | string | [why it was not repeated](crate::failure::Stopped), if waiting might have helped |
+//! | `retries` | array of objects | each attempt that was followed by a wait: `class`, `code`, `wait_ms`; after 16 of them the string `…` |
+//! | `unflagged` | `true` | the result was a failure without a flag, and was flagged here |
+//! | `replayed` | `true` | the answer comes from the store of [idempotency](crate::idempotency) keys |
+//! | `error` | string | the failure with all its sources; of a flagged result, its first text |
+//! | `call_id` | string, 16 hexadecimal digits | this call; the id that a model reads of a crash |
+//! | `request_id` | string or number | JSON-RPC's |
+//! | `session_id` | string | MCP's |
+//! | `trace_id` | string, 32 hexadecimal digits | the trace of the active span (feature `otel`); without one, that of a W3C `traceparent` in `_meta` |
+//! | `span_id` | string, 16 hexadecimal digits | the active span (feature `otel`) |
+//!
+//! An outcome of `success` has no `class` and no `error`. `retried` is `attempts > 1`. `code`, `delivery`,
+//! `retry_after_ms` and `retry_stopped` come with a `class`.
+//!
+//! A call that runs in a task of its own behind a layer that spawns has its attempts on the line too, if that layer
+//! calls the service within before it spawns, or if the call has a [`Progress`](crate::call::Progress), as those
+//! of the adapters have. Behind a queue, a call without one shows the attempts of failures alone.
 //!
 //! # Secrets
 //!
@@ -83,16 +100,18 @@
 //! # Where it goes
 //!
 //! To stderr by default: **stdout is MCP's stdio transport, and no line may ever go there.** A
-//! [`Sink`] may be [`JsonLines`] over any writer, [`TracingEvents`], or your own. A sink that is
-//! slow, full or broken neither delays nor fails a call; what it loses is
-//! [counted](JsonLines::lost), and the first loss is told as a `tracing` event. There is no mode in
-//! which a call fails because its line is lost: the line is written when the tool has run, and a
-//! failure then would only have it run again. Who has to stop without a log watches that count, or
-//! keeps a sink of their own that [shuts](crate::fatal::FatalHandle::shut) the stack.
+//! [`Sink`] may be [`JsonLines`] over any writer, [`TracingEvents`], a closure, or your own; [`Sink::and`] and
+//! [`Sink::filter`] combine them. For files that are rotated, give `JsonLines` a writer that does it; the
+//! example `rotation` has one of `tracing-appender`.
 //!
-//! Every call also runs in a `tracing` span named `tools/call NAME` (as `otel.name`) with
-//! OpenTelemetry's names for MCP: `mcp.method.name`, `gen_ai.operation.name`, `gen_ai.tool.name`,
-//! `jsonrpc.request.id`, `mcp.session.id`, and `error.type` (`tool_error` for a flagged result).
+//! Behind `JsonLines`, a writer that is slow, full, closed or broken neither delays nor fails a call. What it
+//! loses is [counted](JsonLines::lost). The first loss is told as a `tracing` event, and once the writer takes
+//! lines again, a line says how many are missing. A panic in a sink is caught. There is no mode in which a call
+//! fails because its line is lost: the line is written when the tool has run, and a failure then would only have
+//! it run again. To stop serving when logging fails, watch that count, or keep a sink of your own that
+//! [shuts](crate::fatal::FatalHandle::shut) the stack.
+//!
+//! Every call also runs in a span of `tracing`; see [`telemetry`](crate::telemetry).
 //!
 //! # When to use it
 //!
@@ -112,12 +131,15 @@
 //! ```
 
 mod arguments;
+mod clock;
+mod combined;
 mod entry;
 mod future;
 mod json;
 mod json_lines;
 mod layer;
 mod line;
+mod lines_lost;
 mod progress;
 mod record;
 mod secret_members;
@@ -128,6 +150,7 @@ mod tracing_events;
 
 pub use self::{
     arguments::ArgumentLogging,
+    combined::{And, Filtered},
     future::ResponseFuture,
     json_lines::JsonLines,
     layer::CallLogLayer,
@@ -137,3 +160,11 @@ pub use self::{
     tracing_events::TracingEvents,
 };
 pub use crate::ledger::Retried;
+
+/// The [JSON Schema] (2020-12) of a line: what each field is, and which fit each other.
+///
+/// Every line that a test of this crate sees is held against it. It is also a file of the package,
+/// `src/call_log/line.schema.json`.
+///
+/// [JSON Schema]: https://json-schema.org/draft/2020-12/schema
+pub const LINE_SCHEMA: &str = include_str!("line.schema.json");

@@ -30,6 +30,11 @@ impl Progress {
         self.pending.fetch_add(1, SeqCst);
     }
 
+    /// Whether no line is pending but the one that is being dealt with.
+    pub(super) fn is_last(&self) -> bool {
+        self.pending.load(SeqCst) <= 1
+    }
+
     pub(super) fn done(&self, was_written: bool) {
         if !was_written {
             self.lost.fetch_add(1, Relaxed);

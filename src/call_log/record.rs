@@ -1,10 +1,10 @@
-use super::line::Line;
+use super::{clock::timestamp, line::Line};
 use crate::{
-    call::Method,
+    call::{Method, Route},
     failure::{Class, Code, Delivery, Failure, NAME_LIMIT, Stopped},
     ledger::{CallId, Retried},
 };
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, Utc};
 use std::{
     fmt,
     time::{Duration, SystemTime},
@@ -66,6 +66,11 @@ pub struct Record<'a> {
     pub(super) request_id: Option<&'a str>,
     pub(super) session_id: Option<&'a str>,
     pub(super) trace_id: Option<&'a str>,
+    pub(super) span_id: Option<&'a str>,
+    pub(super) route: &'a Route,
+    pub(super) is_listed: Option<bool>,
+    pub(super) error_type: Option<&'a str>,
+    pub(super) status_code: Option<&'a str>,
 }
 
 impl Record<'_> {
@@ -202,10 +207,41 @@ impl Record<'_> {
         self.session_id
     }
 
-    /// The trace that the caller's `traceparent` names.
+    /// The trace of the active span (feature `otel`); without one, that of the caller's `traceparent`.
     #[must_use]
     pub fn trace_id(&self) -> Option<&str> {
         self.trace_id
+    }
+
+    /// The active span (feature `otel`).
+    #[must_use]
+    pub fn span_id(&self) -> Option<&str> {
+        self.span_id
+    }
+
+    /// Which way the call travelled. Not on the line.
+    #[must_use]
+    pub fn route(&self) -> &Route {
+        self.route
+    }
+
+    /// Whether the server lists what was called, if that is known. Not on the line.
+    #[must_use]
+    pub fn is_listed(&self) -> Option<bool> {
+        self.is_listed
+    }
+
+    /// OpenTelemetry's `error.type`, for an outcome of `failed`: the code of a JSON-RPC error,
+    /// `tool_error` for a flagged result, or the class. Not on the line.
+    #[must_use]
+    pub fn error_type(&self) -> Option<&str> {
+        self.error_type
+    }
+
+    /// The code of a JSON-RPC error that the caller gets. Not on the line.
+    #[must_use]
+    pub fn status_code(&self) -> Option<&str> {
+        self.status_code
     }
 
     /// The line, without its end.
@@ -214,8 +250,7 @@ impl Record<'_> {
         let long = self.arguments.map_or(0, str::len) + self.error.map_or(0, str::len);
         let mut line = Line::with_capacity(512 + long);
         line.0.begin('{');
-        let ended = self.ended.to_rfc3339_opts(SecondsFormat::Millis, true);
-        line.word("timestamp", &ended);
+        line.word("timestamp", &timestamp(self.ended));
         line.word("level", self.level.as_str());
         line.word("event", "call");
         line.word("method", self.method.as_str());
@@ -248,6 +283,7 @@ impl Record<'_> {
         line.json("request_id", self.request_id);
         line.maybe("session_id", self.session_id);
         line.maybe("trace_id", self.trace_id);
+        line.maybe("span_id", self.span_id);
         line.0.end('}');
         line.0.finish()
     }

@@ -61,10 +61,12 @@ where
         };
         let ledger = Ledger::new();
         // Open before the call, so that one that panics here leaves its line too.
-        let entry = Entry::open(&call, ledger.id, Arc::clone(config));
-        let span = entry.span();
-        let called = || span.in_scope(|| self.inner.call(call));
+        let entry = Entry::open(&call, ledger.clone(), Arc::clone(config));
+        if let Some(progress) = call.progress() {
+            progress.carry(&ledger);
+        }
+        let called = || entry.in_span(|| ledger.keep(|| self.inner.call(call)));
         let answer = text::within(entry.redaction(), called);
-        ResponseFuture::logged(answer, entry, span, ledger)
+        ResponseFuture::logged(answer, entry)
     }
 }

@@ -1,61 +1,125 @@
+use super::Outcome;
 use crate::{
-    call::{Method, ToolResult},
-    failure::{Failure, NAME_LIMIT, escaped},
+    call::{Method, Route, Transport},
+    failure::{NAME_LIMIT, escaped},
+    telemetry,
+    text::{MESSAGE_LIMIT, shown},
 };
-use tracing::{Span, field};
+use tracing::{Span, field::Empty};
 
-/// A span with OpenTelemetry's names for MCP (semantic conventions, status: development).
-///
-/// Takes texts that are redacted already. The request's id comes as JSON.
-pub(super) fn open(
-    method: Method,
-    name: &str,
-    request_id: Option<&str>,
-    session_id: Option<&str>,
-) -> Span {
-    let shown = |text| escaped(text, NAME_LIMIT, &[]);
-    let named = |which| (method == which).then(|| shown(name));
-    // All that is known at once: a subscriber writes its fields anew for each that comes later.
-    tracing::info_span!(
-        "mcp.call",
-        "otel.name" = %format_args!("{} {}", method.as_str(), shown(name)),
-        "mcp.method.name" = method.as_str(),
-        "gen_ai.operation.name" = (method == Method::CallTool).then_some("execute_tool"),
-        "gen_ai.tool.name" = named(Method::CallTool),
-        "gen_ai.prompt.name" = named(Method::GetPrompt),
-        "mcp.resource.uri" = named(Method::ReadResource),
-        "jsonrpc.request.id" = request_id.map(id),
-        "mcp.session.id" = session_id.map(shown),
-        "error.type" = field::Empty,
-        "rpc.response.status_code" = field::Empty,
-    )
+/// What the span of a call has from its begin on. All texts are redacted; the request's id is JSON.
+pub(super) struct Begin<'a> {
+    pub(super) method: Method,
+    pub(super) name: &'a str,
+    pub(super) route: &'a Route,
+    pub(super) request_id: Option<&'a str>,
+    pub(super) session_id: Option<&'a str>,
+    /// Only if they were asked for.
+    pub(super) arguments: Option<&'a str>,
+    pub(super) call_id: String,
+}
+
+/// And what it has at its end.
+pub(super) struct End<'a> {
+    pub(super) outcome: Outcome,
+    pub(super) error_type: Option<&'a str>,
+    pub(super) status_code: Option<&'a str>,
+    /// That of a JSON-RPC error, as it is.
+    pub(super) message: Option<&'a str>,
+    pub(super) error: Option<&'a str>,
+    pub(super) attempts: u32,
+    pub(super) waited_ms: u64,
+}
+
+impl Begin<'_> {
+    /// A span with the names of the [telemetry](crate::telemetry#spans) page.
+    pub(super) fn open(&self) -> Span {
+        let shown = |text| escaped(text, NAME_LIMIT, &[]);
+        let named = |which| (self.method == which).then(|| shown(self.name));
+        let method = self.method;
+        // A URI is no part of it.
+        let name = match method {
+            Method::ReadResource => method.as_str().to_owned(),
+            Method::CallTool | Method::GetPrompt => {
+                format!("{} {}", method.as_str(), shown(self.name))
+            }
+        };
+        // All that is known at once: a subscriber writes its fields anew for each that comes later.
+        tracing::info_span!(
+            "mcp.call",
+            "otel.name" = name.as_str(),
+            "otel.kind" = self.route.side().as_str(),
+            "mcp.method.name" = method.as_str(),
+            "gen_ai.operation.name" = (method == Method::CallTool).then_some("execute_tool"),
+            "gen_ai.tool.name" = named(Method::CallTool),
+            "gen_ai.prompt.name" = named(Method::GetPrompt),
+            "mcp.resource.uri" = named(Method::ReadResource),
+            "gen_ai.tool.call.arguments" = self.arguments.map(shown_message),
+            "gen_ai.tool.call.result" = Empty,
+            "jsonrpc.request.id" = self.request_id.map(id),
+            "mcp.session.id" = self.session_id.map(shown),
+            "mcp.protocol.version" = self.route.protocol_version().map(shown),
+            "network.transport" = self.route.transport().map(Transport::as_str),
+            "server.address" = self.route.server_address().map(shown),
+            "server.port" = self.route.server_port().map(i64::from),
+            "mcp_resilience.call_id" = self.call_id.as_str(),
+            "mcp_resilience.outcome" = Empty,
+            "mcp_resilience.attempts" = Empty,
+            "mcp_resilience.waited_ms" = Empty,
+            "error.type" = Empty,
+            "rpc.response.status_code" = Empty,
+            "otel.status_code" = Empty,
+            "otel.status_description" = Empty,
+        )
+    }
+}
+
+impl End<'_> {
+    /// Says of a span how its call ended: what the line says too.
+    pub(super) fn close(&self, span: &Span) {
+        span.record("mcp_resilience.outcome", self.outcome.as_str());
+        span.record("mcp_resilience.attempts", i64::from(self.attempts));
+        span.record(
+            "mcp_resilience.waited_ms",
+            telemetry::number(self.waited_ms),
+        );
+        let Some(error_type) = self.error_type else {
+            return;
+        };
+        let text = match self.message {
+            Some(message) => shown(message, NAME_LIMIT),
+            None => escaped(self.error.unwrap_or_default(), NAME_LIMIT, &[]),
+        };
+        telemetry::fail_as(span, error_type, &text);
+        if let Some(code) = self.status_code {
+            span.record("rpc.response.status_code", code);
+        }
+    }
+}
+
+/// Says of a span what the call gave.
+pub(super) fn result<'a>(span: &Span, texts: impl Iterator<Item = &'a str>) {
+    let mut all = String::new();
+    for text in texts {
+        if !all.is_empty() {
+            all.push('\n');
+        }
+        all.push_str(&crate::text::redacted(text));
+        if all.len() > MESSAGE_LIMIT {
+            break;
+        }
+    }
+    if !all.is_empty() {
+        span.record("gen_ai.tool.call.result", shown_message(&all));
+    }
+}
+
+fn shown_message(redacted: &str) -> String {
+    escaped(redacted, MESSAGE_LIMIT, &[])
 }
 
 /// A number as it is, and a string without its quotes.
 fn id(json: &str) -> String {
     let text = serde_json::from_str::<String>(json);
     text.map_or_else(|_| json.to_owned(), |text| escaped(&text, NAME_LIMIT, &[]))
-}
-
-/// Says of a span how its call ended.
-pub(super) fn close<R: ToolResult>(span: &Span, outcome: Result<&R, &Failure>) {
-    match outcome {
-        Ok(result) if result.is_error() => {
-            span.record("error.type", "tool_error");
-        }
-        Ok(_) => {}
-        Err(failure) => fail(span, failure),
-    }
-}
-
-pub(super) fn fail(span: &Span, failure: &Failure) {
-    match failure.rpc_error() {
-        Some(error) => {
-            span.record("error.type", field::display(error.code));
-            span.record("rpc.response.status_code", field::display(error.code));
-        }
-        None => {
-            span.record("error.type", failure.class().as_str());
-        }
-    }
 }

@@ -60,6 +60,7 @@ impl Sink for TracingEvents {
                     request_id = record.request_id(),
                     session_id = record.session_id().map(shown),
                     trace_id = record.trace_id(),
+                    span_id = record.span_id(),
                 )
             };
         }

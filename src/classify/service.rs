@@ -2,6 +2,7 @@ use super::{ClassifyLayer, ResponseFuture, error, hush::catch_hushed, rules::Rul
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
+    ledger,
 };
 use std::task::{Context, Poll};
 use tower::{Layer, Service};
@@ -59,7 +60,11 @@ where
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        match catch_hushed(|| self.inner.call(call)) {
+        let called = catch_hushed(|| {
+            let _closed = ledger::close();
+            self.inner.call(call)
+        });
+        match called {
             Ok(answer) => ResponseFuture::new(answer, self.rules.clone(), self.is_inside),
             Err(failure) => ResponseFuture::failed(failure, self.is_inside),
         }

@@ -80,11 +80,9 @@ impl Run {
             }
         };
         let outcome = outcome.map_err(Failure::from_any);
-        let failure = ledger.as_ref().and_then(|ledger| ledger.failure.as_ref());
-        let ending = outcome::ending(&outcome, failure, self.config.largest);
-        if let Some(ledger) = ledger {
-            ledger::hand_over(*ledger);
-        }
+        let notes = ledger.take();
+        let ending = outcome::ending(&outcome, notes.failure.as_ref(), self.config.largest);
+        ledger::hand_over(ledger.id(), notes);
         if self.finish(token, ending.clone()).await {
             return outcome;
         }
@@ -281,7 +279,7 @@ impl Run {
     fn replay<R: StoredResult>(&self, value: &super::store::Value) -> Outcome<R> {
         match outcome::replay(value) {
             Ok(Some(outcome)) => {
-                ledger::note(|ledger| ledger.was_replayed = true);
+                ledger::note(|notes| notes.was_replayed = true);
                 outcome
             }
             Ok(None) => self.answer(failures::not_kept()),

@@ -2,7 +2,7 @@ use super::{envelope, layer::Settings, protocol, target::Target, text};
 use crate::{
     call::{Flagged, Method, ToolResult},
     failure::{BoxError, Class, Failure},
-    ledger::{self, CallId},
+    ledger::{CallId, Ledger},
     observe::{CallRef, Event},
 };
 use pin_project::pin_project;
@@ -20,14 +20,21 @@ pub struct ResponseFuture<F> {
     answer: F,
     target: Target,
     settings: Arc<Settings>,
+    ledger: Option<Ledger>,
 }
 
 impl<F> ResponseFuture<F> {
-    pub(super) fn new(answer: F, target: Target, settings: Arc<Settings>) -> Self {
+    pub(super) fn new(
+        answer: F,
+        target: Target,
+        settings: Arc<Settings>,
+        ledger: Option<Ledger>,
+    ) -> Self {
         Self {
             answer,
             target,
             settings,
+            ledger,
         }
     }
 }
@@ -43,9 +50,10 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
+        let ledger = this.ledger.as_ref();
         Poll::Ready(match ready!(this.answer.poll(cx)) {
-            Ok(result) => Ok(see_through(result, this.target, this.settings)),
-            Err(error) => flag(Failure::from_any(error), this.target),
+            Ok(result) => Ok(see_through(result, this.target, this.settings, ledger)),
+            Err(error) => flag_in(Failure::from_any(error), this.target, ledger),
         })
     }
 }
@@ -58,7 +66,12 @@ impl<F> fmt::Debug for ResponseFuture<F> {
 
 /// Flags a result that is a failure without a flag.
 #[inline]
-fn see_through<R: ToolResult>(mut result: R, target: &Target, settings: &Settings) -> R {
+fn see_through<R: ToolResult>(
+    mut result: R,
+    target: &Target,
+    settings: &Settings,
+    ledger: Option<&Ledger>,
+) -> R {
     if result.is_error() || result.is_interim() || target.method() != Method::CallTool {
         return result;
     }
@@ -69,24 +82,35 @@ fn see_through<R: ToolResult>(mut result: R, target: &Target, settings: &Setting
             call: CallRef::of(target.method(), target.raw_name(), None),
             failure: &failure,
         });
-        ledger::note(|ledger| {
-            ledger.was_unflagged = true;
-            ledger.failure = Some(failure);
-        });
+        if let Some(ledger) = ledger {
+            ledger.note(|notes| {
+                notes.was_unflagged = true;
+                notes.failure = Some(failure);
+            });
+        }
     }
     result
 }
 
 /// Answers a failure with a flagged result, or leaves it to the host.
-pub(crate) fn flag<R: ToolResult>(mut failure: Failure, target: &Target) -> Result<R, Failure> {
+pub(crate) fn flag<R: ToolResult>(failure: Failure, target: &Target) -> Result<R, Failure> {
+    flag_in(failure, target, Ledger::of(|| None).as_ref())
+}
+
+fn flag_in<R: ToolResult>(
+    mut failure: Failure,
+    target: &Target,
+    ledger: Option<&Ledger>,
+) -> Result<R, Failure> {
     // A rule may have seen a failure in one that has no flag: as it is it would pass for a success.
     if let Some(result) = failure.take_result::<R>().filter(ToolResult::is_error) {
-        hand_over(failure);
+        hand_over(failure, ledger);
         return Ok(result);
     }
-    let id = ledger::call_id();
-    if failure.class() == Class::Crash {
-        report_unless_logged(&failure, id);
+    let id = ledger.map_or_else(CallId::random, Ledger::id);
+    // Where nobody keeps a log, the operator still has to learn what only the operator may know.
+    if failure.class() == Class::Crash && ledger.is_none() {
+        report(&failure, id);
     }
     let is_for_the_host = target.method() != Method::CallTool
         || failure.rpc_error().is_some()
@@ -96,7 +120,7 @@ pub(crate) fn flag<R: ToolResult>(mut failure: Failure, target: &Target) -> Resu
             Class::Protocol | Class::Cancelled | Class::Fatal
         );
     if !is_for_the_host && let Some(result) = R::from_failure(flagged(&failure, target, id)) {
-        hand_over(failure);
+        hand_over(failure, ledger);
         return Ok(result);
     }
     if failure.rpc_error().is_none() {
@@ -118,13 +142,12 @@ fn flagged(failure: &Failure, target: &Target, id: CallId) -> Flagged {
 }
 
 /// The result no longer shows what it was: the log gets the failure itself.
-fn hand_over(failure: Failure) {
-    ledger::note(|ledger| ledger.failure = Some(failure));
+fn hand_over(failure: Failure, ledger: Option<&Ledger>) {
+    if let Some(ledger) = ledger {
+        ledger.note(|notes| notes.failure = Some(failure));
+    }
 }
 
-/// Where nobody keeps a log, the operator still has to learn what only the operator may know.
-fn report_unless_logged(failure: &Failure, id: CallId) {
-    if !ledger::note(|_| {}) {
-        tracing::error!(call_id = %id, error = %failure.chain(), "a tool failed unexpectedly");
-    }
+fn report(failure: &Failure, id: CallId) {
+    tracing::error!(call_id = %id, error = %failure.chain(), "a tool failed unexpectedly");
 }

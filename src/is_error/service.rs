@@ -2,6 +2,7 @@ use super::{IsErrorLayer, ResponseFuture, layer::Settings, target::Target};
 use crate::{
     call::{ToolCall, ToolResult},
     failure::{BoxError, Failure},
+    ledger::Ledger,
 };
 use std::{
     sync::Arc,
@@ -55,6 +56,8 @@ where
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         let target = Target::of(&call);
-        ResponseFuture::new(self.inner.call(call), target, Arc::clone(&self.settings))
+        let ledger = Ledger::of(|| call.progress()?.ledger());
+        let answer = self.inner.call(call);
+        ResponseFuture::new(answer, target, Arc::clone(&self.settings), ledger)
     }
 }

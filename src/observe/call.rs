@@ -10,12 +10,16 @@ pub struct CallRef<'a> {
     name: &'a str,
     id: Option<CallId>,
     attempt: Option<u32>,
+    is_listed: Option<bool>,
 }
 
 impl<'a> CallRef<'a> {
     /// The call that is being polled.
     pub(crate) fn new(call: &'a impl ToolCall, attempt: Option<u32>) -> Self {
-        Self::of(call.method(), call.name(), attempt)
+        Self {
+            is_listed: call.is_listed(),
+            ..Self::of(call.method(), call.name(), attempt)
+        }
     }
 
     pub(crate) fn of(method: Method, name: &'a str, attempt: Option<u32>) -> Self {
@@ -24,6 +28,7 @@ impl<'a> CallRef<'a> {
             name,
             id: ledger::known_id(),
             attempt,
+            is_listed: None,
         }
     }
 
@@ -47,6 +52,12 @@ impl<'a> CallRef<'a> {
         self.id
     }
 
+    /// Whether the server lists what is called, if that is known.
+    #[must_use]
+    pub fn is_listed(&self) -> Option<bool> {
+        self.is_listed
+    }
+
     /// The number of the attempt, from 1. None if the layer does not count them.
     #[must_use]
     pub fn attempt(&self) -> Option<u32> {
@@ -57,18 +68,23 @@ impl<'a> CallRef<'a> {
 /// What a layer keeps of a call that it has passed on.
 pub(crate) struct Name {
     method: Method,
-    name: Box<str>,
+    text: Box<str>,
+    is_listed: Option<bool>,
 }
 
 impl Name {
     pub(crate) fn of(call: &impl ToolCall) -> Self {
         Self {
             method: call.method(),
-            name: call.name().into(),
+            text: call.name().into(),
+            is_listed: call.is_listed(),
         }
     }
 
     pub(crate) fn call(&self, attempt: Option<u32>) -> CallRef<'_> {
-        CallRef::of(self.method, &self.name, attempt)
+        CallRef {
+            is_listed: self.is_listed,
+            ..CallRef::of(self.method, &self.text, attempt)
+        }
     }
 }

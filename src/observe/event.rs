@@ -18,6 +18,9 @@ pub enum Event<'a> {
         failure: &'a Failure,
         /// The wait before the next attempt.
         wait: Duration,
+        /// How many more repeats the budget would pay for now. None without a budget, and for one of
+        /// tower's, which does not tell.
+        budget_left: Option<u32>,
     },
     /// A call fails and is not repeated, though waiting might have helped.
     #[non_exhaustive]

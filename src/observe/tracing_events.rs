@@ -22,6 +22,7 @@ impl Observer for TracingEvents {
                 call,
                 failure,
                 wait,
+                ..
             } => tracing::debug!(
                 target: "mcp_resilience::retry",
                 attempt = call.attempt(),

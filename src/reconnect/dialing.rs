@@ -7,7 +7,11 @@ use super::{
     shared::Shared,
     status::ConnectionState,
 };
-use crate::{failure::Failure, observe::Event};
+use crate::{
+    failure::Failure,
+    observe::Event,
+    telemetry::{Cause, DialSpan},
+};
 use std::sync::Arc;
 use tokio::time::{self, Instant};
 
@@ -17,6 +21,7 @@ pub(super) fn spawn<C: Clone + Send + 'static>(shared: &Arc<Shared<C>>, id: Dial
     let dialing = Dialing {
         shared: Arc::clone(shared),
         id,
+        cause: Cause::current(),
     };
     tokio::spawn(dialing.run());
 }
@@ -26,18 +31,25 @@ pub(super) fn spawn<C: Clone + Send + 'static>(shared: &Arc<Shared<C>>, id: Dial
 struct Dialing<C: Clone + Send + 'static> {
     shared: Arc<Shared<C>>,
     id: DialId,
+    // What the first call that waits for it does.
+    cause: Cause,
 }
 
 impl<C: Clone + Send + 'static> Dialing<C> {
     async fn run(mut self) {
         while self.is_due().await {
+            let span = DialSpan::open(&self.cause, self.id);
             let mut states = self.shared.subscribe();
             // The end first: it wins over a dial that is done at the same time.
             let result = tokio::select! {
                 biased;
                 _ = states.wait_for(ConnectionState::is_closed) => return,
-                result = self.dial() => result,
+                result = span.instrument(self.dial()) => result,
             };
+            if let Err(failure) = &result {
+                span.fail(failure);
+            }
+            drop(span);
             match self.ended(result) {
                 Some(next) => self.id = next,
                 None => return,

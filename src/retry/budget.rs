@@ -40,6 +40,17 @@ impl SharedBudget {
         }
     }
 
+    /// How many repeats it would pay for now, as far as it tells.
+    pub(super) fn left(&self) -> Option<u32> {
+        match self {
+            Self::OfCalls(budget) => {
+                let balance = budget.balance.load(Relaxed).max(0);
+                Some(u32::try_from(balance / REPEAT).unwrap_or(u32::MAX))
+            }
+            Self::OfTower(_) => None,
+        }
+    }
+
     /// Whether one more repeat of this tool is paid for.
     pub(super) fn withdraw(&self, tool: u64) -> bool {
         match self {

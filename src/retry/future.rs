@@ -61,13 +61,15 @@ where
         let (progress, timer) = (this.progress, this.timer);
         loop {
             match this.state.as_mut().project() {
-                StateProj::Calling(answer) => match answer.poll(cx) {
+                StateProj::Calling(answer) => match progress.span.in_scope(|| answer.poll(cx)) {
                     Poll::Ready(Ok(answer)) => {
+                        progress.span.end();
                         progress.succeed();
                         return Poll::Ready(Ok(answer));
                     }
                     Poll::Ready(Err(error)) => {
                         let mut failure = Failure::from_any(error);
+                        progress.span.fail(&failure);
                         if progress.take_back() {
                             // What failed the call tells more than that it was not made again.
                             failure = progress.take_kept().unwrap_or(failure);
@@ -96,6 +98,7 @@ where
                         progress.begin();
                         ready!(timer.poll(|| progress.deadline(), cx));
                         let failure = progress.at_deadline();
+                        progress.span.fail(&failure);
                         let stopped = Some(Stopped::Deadline);
                         return Poll::Ready(Err(progress.give_up(failure, stopped)));
                     }

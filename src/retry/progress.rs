@@ -7,11 +7,12 @@ use super::{
     shares::share,
 };
 use crate::{
-    call::{self, Pause, ToolCall},
+    call::{self, ToolCall},
     failure::{Class, Failure, Stopped},
-    ledger::{self, Retried},
+    ledger::Ledger,
     observe::Event,
     policy::{Limits, Place, Table},
+    telemetry::AttemptSpan,
     window::{self, BeginBy},
 };
 use std::{
@@ -31,6 +32,8 @@ pub(super) struct Progress<S, Req> {
     clock: Clock,
     // Boxed: most calls never fail, and are the smaller for it.
     history: Option<Box<History>>,
+    pub(super) ledger: Option<Ledger>,
+    pub(super) span: AttemptSpan,
 }
 
 impl<S, Req: ToolCall> Progress<S, Req> {
@@ -42,6 +45,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         word: Word,
         again: Again<S, Req>,
         running: Option<call::Attempt>,
+        ledger: Option<Ledger>,
+        span: AttemptSpan,
     ) -> Self {
         Self {
             table,
@@ -50,6 +55,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
             again,
             clock: Clock::new(running),
             history: None,
+            ledger,
+            span,
         }
     }
 
@@ -190,31 +197,6 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         }
     }
 
-    fn note(&self, failure: &Failure, wait: Duration) {
-        self.tell(|call| Event::RetryScheduled {
-            call,
-            failure,
-            wait,
-        });
-        let since = Instant::now();
-        if let Some(progress) = self.again.call().and_then(ToolCall::progress) {
-            progress.set_pause(Pause {
-                class: failure.class(),
-                asked: failure.retry_after(),
-                wait,
-                since,
-            });
-        }
-        ledger::note(|ledger| {
-            ledger.retries.push(Retried {
-                class: failure.class(),
-                code: failure.code().cloned(),
-                wait,
-                since,
-            });
-        });
-    }
-
     /// Signs a failure that is final.
     pub(super) fn give_up(&mut self, mut failure: Failure, stopped: Option<Stopped>) -> Failure {
         if let Some(stopped) = stopped {
@@ -283,21 +265,26 @@ where
             history.attempts += 1;
         }
         let attempt = self.attempt();
-        ledger::note(|ledger| ledger.attempts = attempt);
+        self.note_down(|notes| notes.attempts = attempt);
         let is_last = attempt >= self.settings().max_attempts;
         let Again::Kept(call, service) = &mut self.again else {
             unreachable!("{KEPT}")
         };
         if !is_last {
             let call = call.clone();
-            return window::within(begin_by.as_ref(), || service.call(call));
+            let span = AttemptSpan::open(&call, attempt);
+            let answer = span.in_scope(|| window::within(begin_by.as_ref(), || service.call(call)));
+            self.span = span;
+            return answer;
         }
         let settings = self.table.at(self.place);
         let moved = Again::Moved(Moved::of(call, settings, self.word == Word::Hinted));
         let Again::Kept(call, mut service) = std::mem::replace(&mut self.again, moved) else {
             unreachable!("{KEPT}")
         };
-        window::within(begin_by.as_ref(), || service.call(call))
+        self.span = AttemptSpan::open(&call, attempt);
+        let called = || window::within(begin_by.as_ref(), || service.call(call));
+        self.span.in_scope(called)
     }
 
     /// Whether the attempt that failed did not begin, as the window ended. It does not count then.
@@ -309,7 +296,8 @@ where
         let is_missed = history.begin_by.as_ref().is_some_and(BeginBy::is_missed);
         if is_missed {
             history.attempts -= 1;
-            ledger::note(|ledger| ledger.attempts = history.attempts);
+            let attempts = history.attempts;
+            self.note_down(|notes| notes.attempts = attempts);
         }
         is_missed
     }

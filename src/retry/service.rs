@@ -7,7 +7,9 @@ use super::{
 use crate::{
     call::{self, ToolCall},
     failure::{BoxError, Failure},
+    ledger::Ledger,
     policy::Table,
+    telemetry::AttemptSpan,
 };
 use std::{
     sync::Arc,
@@ -71,6 +73,7 @@ where
         let has_deadline = settings.limits.deadline.is_some();
         let reports = call.progress().filter(|_| has_deadline);
         let running = reports.map(call::Progress::attempt);
+        let ledger = Ledger::of(|| call.progress()?.ledger());
         // The instance that was made ready takes the first attempt. The clone is not ready: the
         // future readies it before every further one.
         let again = if settings.max_attempts > 1 {
@@ -78,7 +81,9 @@ where
         } else {
             Again::Moved(Moved::of(&call, settings, word == Word::Hinted))
         };
-        let progress = Progress::new(table, place, word, again, running);
-        ResponseFuture::new(self.inner.call(call), progress)
+        let span = AttemptSpan::open(&call, 1);
+        let progress = Progress::new(table, place, word, again, running, ledger, span);
+        let answer = progress.span.in_scope(|| self.inner.call(call));
+        ResponseFuture::new(answer, progress)
     }
 }

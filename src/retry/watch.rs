@@ -1,17 +1,47 @@
-//! What an observer is told of a call.
+//! What an observer is told of a call, and the log.
 
-use super::progress::Progress;
+use super::{budget::SharedBudget, progress::Progress};
 use crate::{
-    call::ToolCall,
+    call::{Pause, ToolCall},
     failure::{Failure, Stopped},
+    ledger::{Notes, Retried},
     observe::{CallRef, Event},
 };
+use std::time::Duration;
+use tokio::time::Instant;
 
 impl<S, Req: ToolCall> Progress<S, Req> {
     pub(super) fn tell<'a>(&'a self, event: impl FnOnce(CallRef<'a>) -> Event<'a>) {
         if let Some(call) = self.again.shown(self.attempt()) {
             self.settings().observers.tell(&event(call));
         }
+    }
+
+    /// Tells of a repeat, and notes it for the log.
+    pub(super) fn note(&self, failure: &Failure, wait: Duration) {
+        self.tell(|call| Event::RetryScheduled {
+            call,
+            failure,
+            wait,
+            budget_left: self.settings().budget.as_ref().and_then(SharedBudget::left),
+        });
+        let since = Instant::now();
+        if let Some(progress) = self.again.call().and_then(ToolCall::progress) {
+            progress.set_pause(Pause {
+                class: failure.class(),
+                asked: failure.retry_after(),
+                wait,
+                since,
+            });
+        }
+        self.note_down(|notes| {
+            notes.retries.push(Retried {
+                class: failure.class(),
+                code: failure.code().cloned(),
+                wait,
+                since,
+            });
+        });
     }
 
     /// Tells of the limit that an attempt ran into, unless a layer within did.
@@ -32,6 +62,15 @@ impl<S, Req: ToolCall> Progress<S, Req> {
                 failure,
                 stopped,
             });
+        }
+    }
+}
+
+impl<S, Req> Progress<S, Req> {
+    /// Notes something for the log.
+    pub(super) fn note_down(&self, write: impl FnOnce(&mut Notes)) {
+        if let Some(ledger) = &self.ledger {
+            ledger.note(write);
         }
     }
 }

@@ -7,8 +7,10 @@ mod line;
 mod quoted;
 mod record;
 mod redactor;
+mod schema;
 mod secrets;
 mod sinks;
+mod spawned;
 mod tracing;
 
 use crate::support::{Answer, Call, Lines, Script};

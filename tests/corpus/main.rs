@@ -17,6 +17,8 @@ mod case;
 mod http;
 #[cfg(feature = "rmcp")]
 mod rmcp;
+#[path = "../schema/mod.rs"]
+mod schema;
 mod stack;
 mod typed;
 

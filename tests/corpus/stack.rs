@@ -124,7 +124,7 @@ struct Lines(Arc<Mutex<Vec<Value>>>);
 
 impl Sink for Lines {
     fn write(&self, record: &Record<'_>) {
-        let line = serde_json::from_str(&record.to_json()).unwrap();
+        let line = crate::schema::line(&record.to_json());
         self.0.lock().unwrap().push(line);
     }
 }

@@ -12,3 +12,5 @@ mod checks;
 mod inputs;
 mod limit;
 mod properties;
+#[path = "../schema/mod.rs"]
+mod schema;

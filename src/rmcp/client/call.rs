@@ -2,8 +2,10 @@ use super::{
     Catalog,
     progress::{Incoming, Level, Listening, Sink},
 };
+#[cfg(feature = "otel")]
+use crate::telemetry;
 use crate::{
-    call::{Arguments, CallOptions, HintSource, Hints, Method, Progress, ToolCall},
+    call::{Arguments, CallOptions, HintSource, Hints, Method, Progress, Route, Side, ToolCall},
     rmcp::Request,
 };
 use ::rmcp::model::{JsonObject, ProgressToken, RequestParamsMeta};
@@ -91,6 +93,23 @@ impl ClientCall {
         }
     }
 
+    /// Puts the context of the current span into the request.
+    #[cfg(feature = "otel")]
+    pub(super) fn inject_context(&mut self) {
+        fn inject(params: &mut impl RequestParamsMeta) {
+            let mut meta = params.meta().cloned().unwrap_or_default();
+            telemetry::inject(&mut meta.0.0);
+            if !meta.0.0.is_empty() {
+                *params.meta_mut() = Some(meta);
+            }
+        }
+        match &mut self.request {
+            Request::Tool(params) => inject(params),
+            Request::Resource(params) => inject(params),
+            Request::Prompt(params) => inject(params),
+        }
+    }
+
     pub(super) fn into_request(self) -> Request {
         self.request
     }
@@ -133,6 +152,21 @@ impl ToolCall for ClientCall {
 
     fn options(&self) -> Option<&CallOptions> {
         self.options.as_deref()
+    }
+
+    /// That of the last connection.
+    fn route(&self) -> Route {
+        match &self.source {
+            Some((catalog, _)) => catalog.route(),
+            None => Route::new(Side::Client),
+        }
+    }
+
+    fn is_listed(&self) -> Option<bool> {
+        let (Some((catalog, _)), Request::Tool(params)) = (&self.source, &self.request) else {
+            return None;
+        };
+        catalog.lists(&params.name)
     }
 
     /// Reports of the server count here, whatever token the caller set.

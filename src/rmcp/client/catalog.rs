@@ -1,6 +1,6 @@
 use super::tool_changes;
 use crate::{
-    call::{Hints, ToolCall},
+    call::{Hints, Route, Side, ToolCall},
     failure::Failure,
     rmcp::{Request, request},
 };
@@ -30,6 +30,8 @@ pub struct Catalog {
 #[derive(Default)]
 struct Shared {
     known: RwLock<Known>,
+    // That of the last connection.
+    route: RwLock<Option<Route>>,
     // Counts the changes of `known`.
     version: AtomicU64,
     news: watch::Sender<()>,
@@ -122,6 +124,27 @@ impl Catalog {
             )
             .not_sent()),
         })
+    }
+
+    /// Whether the server lists a tool. None until a list was read, and if the list is cut.
+    pub(super) fn lists(&self, tool: &str) -> Option<bool> {
+        self.read(|known| {
+            let is_listed = known.listed.contains_key(tool);
+            let is_known = known.tools.is_some() && known.incomplete.is_none();
+            (is_listed || is_known).then_some(is_listed)
+        })
+    }
+
+    /// Which way the calls to this server travel.
+    pub(super) fn route(&self) -> Route {
+        let route = self.shared.route.read();
+        let route = route.unwrap_or_else(PoisonError::into_inner);
+        route.clone().unwrap_or_else(|| Route::new(Side::Client))
+    }
+
+    pub(super) fn set_route(&self, route: Route) {
+        let current = self.shared.route.write();
+        *current.unwrap_or_else(PoisonError::into_inner) = Some(route);
     }
 
     /// Why the last reading of the list failed. `None` if it succeeded, or if there was none.

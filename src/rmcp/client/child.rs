@@ -9,6 +9,7 @@ use super::{
     wire::{Stdio as Wire, Unread},
 };
 use crate::{
+    call::{Route, Side, Transport},
     failure::{Class, Failure},
     text::shown_name,
 };
@@ -255,7 +256,7 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
             let (process, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
             let unread = Unread::default();
             let transport = Wire::new(stdout, stdin, unread.clone());
-            match dial(settings, &shared, ready(Ok(transport))).await {
+            match dial(settings, &shared, route(), ready(Ok(transport))).await {
                 Ok(connection) => Ok(connection.of_process(process).telling(unread).into()),
                 Err(failure) if failure.class() == Class::Connection => {
                     Err(process.explain(failure).await)
@@ -268,6 +269,10 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
             }
         })
     }
+}
+
+fn route() -> Route {
+    Route::new(Side::Client).with_transport(Transport::Pipe)
 }
 
 settings_of!(ChildProcess);

@@ -10,9 +10,11 @@ use super::{
     wire::Unread,
 };
 use crate::{
+    call::{Route, Side},
     classify::Session,
     failure::{Class, Failure, meanwhile},
     rmcp::{Answer, Request},
+    telemetry,
 };
 use ::rmcp::{
     ClientHandler, Peer, RoleClient,
@@ -23,10 +25,7 @@ use std::{
     fmt,
     future::{poll_fn, ready},
     pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, OnceLock},
     task::{Context, Poll},
     time::Duration,
 };
@@ -51,8 +50,9 @@ pub(super) struct Inner {
     peer: Peer<RoleClient>,
     call_timeout: Option<Duration>,
     process: Option<Process>,
-    // Set once the server has given a session; a transport without sessions has no flag.
-    has_session: Option<Arc<AtomicBool>>,
+    // Set once the server has given a session; a transport without sessions has none.
+    session: Option<Arc<OnceLock<Arc<str>>>>,
+    route: Route,
     unread: Unread,
     incoming: Incoming,
     // Taken when the connection is dropped, with the last call on it.
@@ -75,7 +75,8 @@ impl Inner {
             peer: running.peer().clone(),
             call_timeout,
             process: None,
-            has_session: None,
+            session: None,
+            route: Route::new(Side::Client),
             unread: Unread::default(),
             incoming: Incoming::default(),
             running: Some((Box::new(running), census.open())),
@@ -96,14 +97,23 @@ impl Inner {
     }
 
     #[cfg(feature = "rmcp-client-http")]
-    pub(super) fn with_session(mut self, has_session: Arc<AtomicBool>) -> Self {
-        self.has_session = Some(has_session);
+    pub(super) fn with_session(mut self, session: Arc<OnceLock<Arc<str>>>) -> Self {
+        self.session = Some(session);
         self
     }
 
+    /// Which way its calls travel.
+    pub(super) fn on(mut self, route: Route) -> Self {
+        self.route = route;
+        self
+    }
+
+    fn session_id(&self) -> Option<&str> {
+        self.session.as_ref()?.get().map(|id| &**id)
+    }
+
     fn session(&self) -> Session {
-        let has_session = self.has_session.as_ref();
-        if has_session.is_some_and(|has_session| has_session.load(Relaxed)) {
+        if self.session_id().is_some() {
             Session::Untold
         } else {
             Session::None
@@ -282,6 +292,10 @@ impl Service<ClientCall> for Connection {
         if !call.begin() {
             return Box::pin(ready(Err(another_tool())));
         }
+        // The span of the attempt.
+        telemetry::sent(&inner.route, inner.session_id());
+        #[cfg(feature = "otel")]
+        call.inject_context();
         // Here, since the ticker is that of the attempt that begins now.
         let listening = call.listen(&inner.incoming);
         Box::pin(async move {

@@ -8,7 +8,7 @@ use super::{
     progress::Incoming,
     settings::{Settings, Shared},
 };
-use crate::failure::Failure;
+use crate::{call::Route, failure::Failure};
 use ::rmcp::{
     ClientHandler, RoleClient,
     model::ProtocolVersion,
@@ -22,6 +22,7 @@ use tokio::time::{self, Instant};
 pub(super) async fn dial<H, T>(
     settings: Settings<H>,
     shared: &Shared,
+    route: Route,
     transport: impl Future<Output = Result<T, Failure>>,
 ) -> Result<Inner, Failure>
 where
@@ -60,6 +61,14 @@ where
             Err(Failure::timeout(message).because(elapsed))
         })
         .map_err(Failure::not_sent)?;
+    let version = running
+        .peer_info()
+        .map(|server| server.protocol_version.to_string());
+    let route = match version {
+        Some(version) => route.with_protocol_version(version),
+        None => route,
+    };
+    shared.catalog.set_route(route.clone());
     let lister = Lister::new(running.peer().clone(), shared.catalog.clone());
     let remains = start_timeout.saturating_sub(begun.elapsed());
     let first = lister.begin(start_timeout / 2, remains).await;
@@ -73,7 +82,8 @@ where
     if lister.catalog().failure().is_none() {
         shared.compare_policies();
     }
-    Ok(Inner::new(running, call_timeout, &shared.census, lister, pauses).hearing(incoming))
+    let inner = Inner::new(running, call_timeout, &shared.census, lister, pauses);
+    Ok(inner.hearing(incoming).on(route))
 }
 
 /// The client is to hang up where it does not know the server's version (MCP, lifecycle); rmcp leaves

@@ -7,7 +7,10 @@ use super::{
     endpoint::{Backend, Challenge, Credentials, Known, Source},
     settings::Settings,
 };
-use crate::failure::{BoxError, Failure};
+use crate::{
+    call::{Route, Side, Transport},
+    failure::{BoxError, Failure},
+};
 use ::http::{HeaderName, HeaderValue};
 use ::rmcp::{
     ClientHandler,
@@ -210,6 +213,16 @@ impl<H> Http<H> {
         builder.redirect(Policy::custom(redirect)).build()
     }
 
+    /// Host and port alone: path and query may hold a token.
+    fn route(&self) -> Route {
+        let route = Route::new(Side::Client).with_transport(Transport::Tcp);
+        let url = reqwest::Url::parse(&self.url).ok();
+        match url.as_ref().and_then(|url| Some((url, url.host_str()?))) {
+            Some((url, host)) => route.with_server(host, url.port_or_known_default()),
+            None => route,
+        }
+    }
+
     async fn transport(
         &self,
         known: Known,
@@ -281,14 +294,12 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
             let transport = connector.transport(known.clone());
             let settings = connector.settings.clone();
             let shared = settings.shared();
-            let inner = dial(settings, &shared, transport).await;
+            let inner = dial(settings, &shared, connector.route(), transport).await;
             let inner = inner.map_err(|failure| known.explain(failure))?;
             let Known {
-                has_session,
-                unread,
-                ..
+                session, unread, ..
             } = known;
-            Ok(inner.with_session(has_session).telling(unread).into())
+            Ok(inner.with_session(session).telling(unread).into())
         })
     }
 }

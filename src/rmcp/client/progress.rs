@@ -1,4 +1,4 @@
-use crate::call::Ticker;
+use crate::{call::Ticker, telemetry};
 use ::rmcp::{
     RoleClient,
     model::{
@@ -16,6 +16,7 @@ use std::{
         atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
     },
 };
+use tracing::Span;
 
 /// Where the tokens of attempts begin: rmcp's own count from 0. Old servers read tokens into 32 bits.
 const FIRST: i64 = 1 << 30;
@@ -40,6 +41,8 @@ struct Listener {
     // The caller's.
     token: Option<ProgressToken>,
     level: Level,
+    // That of the attempt.
+    span: Span,
 }
 
 /// Gets the reports of one call. Must not block.
@@ -75,6 +78,7 @@ impl Incoming {
             ticker,
             token: exchange(ProgressToken(NumberOrString::Number(number))),
             level,
+            span: Span::current(),
         };
         self.attempts().insert(number, listener);
         Listening {
@@ -94,9 +98,12 @@ impl Incoming {
             ClientRequest::GetPromptRequest(request) => request.params.progress_token(),
             _ => None,
         };
-        if let Some(token) = token
-            && number(&token).is_some_and(|number| self.attempts().contains_key(&number))
-        {
+        let Some(token) = token else {
+            return;
+        };
+        let attempts = self.attempts();
+        if let Some(listener) = number(&token).and_then(|number| attempts.get(&number)) {
+            telemetry::has_request_id(&listener.span, &message.id);
             message.request.get_meta_mut().set_progress_token(token);
         }
     }

@@ -7,7 +7,10 @@ use super::{
     settings::Settings,
     wire::{Stdio as Wire, Unread},
 };
-use crate::failure::{BoxError, Failure};
+use crate::{
+    call::{Route, Side},
+    failure::{BoxError, Failure},
+};
 use ::rmcp::{ClientHandler, RoleClient, transport::Transport};
 use std::{
     error::Error,
@@ -116,7 +119,9 @@ where
         Box::pin(async move {
             let shared = settings.shared();
             let transport = async move { make().await.map_err(Failure::from_any) };
-            Ok(dial(settings, &shared, transport).await?.into())
+            Ok(dial(settings, &shared, Route::new(Side::Client), transport)
+                .await?
+                .into())
         })
     }
 }

@@ -5,8 +5,8 @@ use super::{
 };
 use crate::{
     call::{
-        Arguments, Cancellation, Hints, IdempotencyKey, InvalidKey, Method, Progress, Ticker,
-        ToolCall,
+        Arguments, Cancellation, Hints, IdempotencyKey, InvalidKey, Method, Progress, Route, Side,
+        Ticker, ToolCall, Transport,
     },
     failure::Failure,
     rmcp::{Request, model, request},
@@ -28,6 +28,7 @@ pub struct ServerCall {
     request: Request,
     context: RequestContext<RoleServer>,
     hints: Hints,
+    is_listed: bool,
     unreadable: Option<Arc<Unreadable>>,
     // Shared by the copies, which are attempts at the same call.
     attempts: Arc<AtomicU32>,
@@ -49,6 +50,7 @@ impl ServerCall {
         context: RequestContext<RoleServer>,
     ) -> Self {
         Self {
+            is_listed: hints.is_some(),
             hints: request::hints(&request, hints),
             request,
             context,
@@ -175,6 +177,24 @@ impl ToolCall for ServerCall {
             Some(written) => Some(written.to_value()),
             None => Some(self.context.id.clone().into_json_value()),
         }
+    }
+
+    /// What no HTTP request carried came through a pipe.
+    fn route(&self) -> Route {
+        let parts = self.context.extensions.get::<::http::request::Parts>();
+        let route = Route::new(Side::Server).with_transport(match parts {
+            Some(_) => Transport::Tcp,
+            None => Transport::Pipe,
+        });
+        match self.context.protocol_version() {
+            Some(version) => route.with_protocol_version(version.to_string()),
+            None => route,
+        }
+    }
+
+    /// By the lists of the handler, which has none of what is no tool.
+    fn is_listed(&self) -> Option<bool> {
+        matches!(self.request, Request::Tool(_)).then_some(self.is_listed)
     }
 
     fn progress(&self) -> Option<&Progress> {

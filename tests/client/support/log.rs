@@ -1,3 +1,4 @@
+use super::schema;
 use mcp_resilience::call_log::{Record, Sink};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
@@ -22,7 +23,7 @@ impl Log {
 
 impl Sink for Log {
     fn write(&self, record: &Record<'_>) {
-        let line = serde_json::from_str(&record.to_json()).unwrap();
+        let line = schema::line(&record.to_json());
         self.0.lock().unwrap().push(line);
     }
 }

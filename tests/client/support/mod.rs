@@ -7,6 +7,9 @@ mod port;
 mod process;
 mod program;
 mod proxy;
+#[allow(clippy::duplicate_mod, reason = "other test binaries have it too")]
+#[path = "../../schema/mod.rs"]
+mod schema;
 pub(crate) mod scripted;
 #[allow(clippy::duplicate_mod, reason = "other test binaries have it too")]
 #[path = "../../rmcp/support/traced.rs"]

@@ -1,16 +1,18 @@
 //! Where lines go, and what a bad place does to a call: nothing.
 
-use crate::support::{Answer, Call, Script, in_a_child, is_the_child};
+use crate::support::{Answer, Call, Lines, Script, in_a_child, is_the_child, schema};
 use mcp_resilience::call_log::{CallLogLayer, JsonLines, Record, Sink};
+use serde_json::json;
 use std::{
     io::{self, Write},
     sync::{
         Arc, Mutex,
+        atomic::{AtomicBool, Ordering::Relaxed},
         mpsc::{Receiver, Sender, channel},
     },
     time::Duration,
 };
-use tower::{Layer, ServiceExt, service_fn};
+use tower::{BoxError, Layer, ServiceExt, service_fn};
 
 const LONG: Duration = Duration::from_secs(300);
 
@@ -31,7 +33,7 @@ impl Write for Writes {
 
 async fn call(sink: impl Sink + 'static, times: usize) {
     let tools = CallLogLayer::new(sink).layer(service_fn(async |_: Call| {
-        Ok::<_, tower::BoxError>(Answer::ok("fine"))
+        Ok::<_, BoxError>(Answer::ok("fine"))
     }));
     for _ in 0..times {
         let answer = tools.clone().oneshot(Call::tool("t")).await.unwrap();
@@ -217,4 +219,143 @@ async fn a_sink_that_panics_fails_no_call() {
     // Not even where the line is written while the call is dropped.
     let tools = CallLogLayer::new(Panics).layer(Script::timed([(LONG, Ok(Answer::ok("x")))]));
     drop(tools.oneshot(Call::tool("t")));
+}
+
+#[tokio::test]
+async fn each_record_goes_to_every_sink_also_if_one_panics() {
+    let (first, last) = (Lines::default(), Lines::default());
+    let counted = Arc::new(Mutex::new(0));
+    let count = {
+        let counted = Arc::clone(&counted);
+        move |_: &Record<'_>| *counted.lock().unwrap() += 1
+    };
+    let sink = first.clone().and(Panics).and(count).and(last.clone());
+    call(sink, 3).await;
+    assert_eq!(first.all().len(), 3);
+    assert_eq!(last.all(), first.all());
+    assert_eq!(*counted.lock().unwrap(), 3);
+}
+
+#[tokio::test]
+async fn a_filter_passes_on_what_is_wanted_and_flushes_the_sink_within() {
+    let writes = Writes::default();
+    let lines = JsonLines::new(writes.clone());
+    let sink = Arc::new(lines.filter(|record: &Record<'_>| record.name() != "t"));
+    call(Arc::clone(&sink), 2).await;
+    let other = CallLogLayer::new(Arc::clone(&sink)).layer(Script::new([Ok(Answer::ok("x"))]));
+    other.oneshot(Call::tool("wanted")).await.unwrap();
+    sink.flush(LONG);
+    let writes = writes.0.lock().unwrap();
+    assert_eq!(writes.len(), 1);
+    let line = schema::line(str::from_utf8(&writes[0]).unwrap().trim_end());
+    assert_eq!(line["tool"], "wanted");
+}
+
+/// Fails while it is told to.
+#[derive(Clone, Default)]
+struct Full {
+    fails: Arc<AtomicBool>,
+    panics: bool,
+    written: Writes,
+}
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.fails.load(Relaxed) {
+            assert!(!self.panics, "the writer panics");
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.written.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn lines_that_were_lost_are_counted_and_told_once_the_writer_works_again() {
+    for panics in [false, true] {
+        let writer = Full {
+            panics,
+            ..Full::default()
+        };
+        let sink = JsonLines::new(writer.clone());
+        let events = |written: &Writes| -> Vec<(String, u64)> {
+            let written = written.0.lock().unwrap();
+            let lines = written.iter().map(|write| str::from_utf8(write).unwrap());
+            lines
+                .map(|line| {
+                    let line = schema::line(line.strip_suffix('\n').unwrap());
+                    let lost = line["lost"].as_u64().unwrap_or(0);
+                    (line["event"].as_str().unwrap().to_owned(), lost)
+                })
+                .collect()
+        };
+        let of = |event: &str, lost| (event.to_owned(), lost);
+        call(sink.clone(), 1).await;
+        sink.flush(LONG);
+        for lost in [3, 2] {
+            writer.fails.store(true, Relaxed);
+            call(sink.clone(), lost).await;
+            sink.flush(LONG);
+            writer.fails.store(false, Relaxed);
+            call(sink.clone(), 1).await;
+            sink.flush(LONG);
+        }
+        call(sink.clone(), 1).await;
+        sink.flush(LONG);
+        assert_eq!(sink.lost(), 5);
+        assert_eq!(
+            events(&writer.written),
+            [
+                of("call", 0),
+                of("call", 0),
+                of("lines_lost", 3),
+                of("call", 0),
+                of("lines_lost", 2),
+                of("call", 0),
+            ],
+            "panics: {panics}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_thousand_calls_at_once_with_the_longest_lines_leave_whole_lines() {
+    let writes = Writes::default();
+    let sink = JsonLines::new(writes.clone());
+    let tools = CallLogLayer::new(sink.clone()).layer(service_fn(async |call: Call| {
+        tokio::task::yield_now().await;
+        Err::<Answer, _>(BoxError::from("\u{7}".repeat(4096) + &call.name))
+    }));
+    let calls: Vec<_> = (0..1000)
+        .map(|number| {
+            let name = format!("{number}-{}", "n".repeat(300));
+            let arguments = json!({ "text": "\u{1}".repeat(8192), "number": number });
+            tokio::spawn(
+                tools
+                    .clone()
+                    .oneshot(Call::tool(&name).arguments(arguments)),
+            )
+        })
+        .collect();
+    for call in calls {
+        call.await.unwrap().unwrap_err();
+    }
+    sink.flush(LONG);
+    let writes = writes.0.lock().unwrap();
+    let mut names: Vec<String> = writes
+        .iter()
+        .map(|write| {
+            let line = str::from_utf8(write).unwrap();
+            let line = schema::line(line.strip_suffix('\n').unwrap());
+            line["tool"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    // The queue holds a thousand lines.
+    assert_eq!(names.len() as u64 + sink.lost(), 1000);
+    assert_eq!(sink.lost(), 0);
 }

@@ -1,6 +1,6 @@
 //! What is told of results that the stack flags.
 
-use crate::support::{Answer, Call, Lines, Script, Seen, traced};
+use crate::support::{Answer, Call, Lines, Script, Seen, events_of};
 use mcp_resilience::{
     ResilienceLayer,
     call_log::CallLogLayer,
@@ -35,7 +35,7 @@ async fn a_result_that_is_flagged_is_told_with_the_id_of_its_line() {
 
 #[tokio::test(start_paused = true)]
 async fn without_an_observer_a_result_that_is_flagged_is_a_warning_unless_a_line_says_it() {
-    let events = traced(async || drop(answered(CallLogLayer::off(), None).await)).await;
+    let events = events_of(async || drop(answered(CallLogLayer::off(), None).await)).await;
     assert_eq!(events.len(), 1, "{events:#?}");
     assert_eq!(events[0]["level"], "WARN");
     assert_eq!(events[0]["target"], "mcp_resilience::is_error");
@@ -44,7 +44,7 @@ async fn without_an_observer_a_result_that_is_flagged_is_a_warning_unless_a_line
         let log = CallLogLayer::new(Lines::default());
         drop(answered(log, None).await);
     };
-    let events = traced(logged).await;
+    let events = events_of(logged).await;
     let is_warning = |event: &&Value| event["level"] == "WARN";
     assert_eq!(events.iter().find(is_warning), None);
 }

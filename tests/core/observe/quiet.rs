@@ -1,7 +1,7 @@
 //! An observer that panics, one that is not there, and calls that nobody waits for.
 
 use super::{SECOND, exact};
-use crate::support::{Answer, Call, Script, Seen, traced};
+use crate::support::{Answer, Call, Script, Seen, events_of};
 use mcp_resilience::{
     Failure,
     observe::{Event, Observer},
@@ -48,7 +48,7 @@ fn messages(events: &[Value]) -> Vec<&str> {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_an_observer_fails_no_call_and_is_reported_once() {
-    let events = traced(async || {
+    let events = events_of(async || {
         let seen = Seen::new();
         let retry = exact().observer(panics.and(throws_a_bomb).and(seen.clone()));
         assert_eq!(repeated(retry.clone()).await, Answer::ok("fine"));
@@ -94,7 +94,7 @@ async fn a_call_that_is_dropped_tells_nothing_more() {
 
 #[tokio::test(start_paused = true)]
 async fn without_an_observer_a_repeat_is_an_event_of_tracing() {
-    let events = traced(async || drop(repeated(exact()).await)).await;
+    let events = events_of(async || drop(repeated(exact()).await)).await;
     assert_eq!(events.len(), 1, "{events:#?}");
     assert_eq!(events[0]["level"], "DEBUG");
     assert_eq!(events[0]["target"], "mcp_resilience::retry");
@@ -109,5 +109,5 @@ async fn without_an_observer_a_repeat_is_an_event_of_tracing() {
         })
     );
     let watched = async || drop(repeated(exact().observer(|_: &Event<'_>| {})).await);
-    assert_eq!(traced(watched).await, Vec::<Value>::new());
+    assert_eq!(events_of(watched).await, Vec::<Value>::new());
 }

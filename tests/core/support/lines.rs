@@ -1,8 +1,9 @@
+use super::schema;
 use mcp_resilience::call_log::{Record, Sink};
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
 
-/// A sink that keeps the lines, and fails the test on one that is no JSON object on one line.
+/// A sink that keeps the lines, and fails the test on one that is not as the schema says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines(Arc<Mutex<Vec<String>>>);
 
@@ -12,7 +13,7 @@ impl Lines {
     }
 
     pub(crate) fn all(&self) -> Vec<Value> {
-        self.texts().iter().map(|line| parse(line)).collect()
+        self.texts().iter().map(|line| schema::line(line)).collect()
     }
 
     /// The line, if there is exactly one.
@@ -27,11 +28,4 @@ impl Sink for Lines {
     fn write(&self, record: &Record<'_>) {
         self.0.lock().unwrap().push(record.to_json());
     }
-}
-
-fn parse(line: &str) -> Value {
-    assert!(!line.contains(['\n', '\r']), "one line: {line:?}");
-    let value: Value = serde_json::from_str(line).unwrap();
-    assert!(value.is_object(), "an object: {line}");
-    value
 }

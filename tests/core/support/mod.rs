@@ -4,6 +4,9 @@
 mod call;
 mod child;
 mod lines;
+#[allow(clippy::duplicate_mod, reason = "other test binaries have it too")]
+#[path = "../../schema/mod.rs"]
+pub(crate) mod schema;
 mod script;
 mod seen;
 mod strict;
@@ -16,5 +19,5 @@ pub(crate) use self::{
     script::Script,
     seen::Seen,
     strict::Strict,
-    traced::{traced, traced_as_text},
+    traced::{events_of, traced, traced_as_text},
 };

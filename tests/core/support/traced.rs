@@ -22,6 +22,13 @@ pub(crate) async fn traced(run: impl AsyncFn()) -> Vec<Value> {
         .collect()
 }
 
+/// The events of that, without the ends of spans.
+pub(crate) async fn events_of(run: impl AsyncFn()) -> Vec<Value> {
+    let mut all = traced(run).await;
+    all.retain(|event| event["fields"]["message"] != "close");
+    all
+}
+
 /// The same by a subscriber that writes plain text.
 pub(crate) async fn traced_as_text(run: impl AsyncFn()) -> String {
     let buffer = Buffer::default();

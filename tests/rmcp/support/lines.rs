@@ -1,12 +1,9 @@
-use super::within;
+use super::{schema, within};
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, BufReader},
     sync::watch,
 };
-
-/// The most that a line of the call log may have.
-const LOG_LINE_LIMIT: usize = 16 * 1024;
 
 /// The lines of a stream, as they come.
 #[derive(Clone)]
@@ -62,15 +59,9 @@ pub(crate) fn log_lines(lines: &[String]) -> Vec<Value> {
 }
 
 /// A line of the call log.
+#[track_caller]
 pub(crate) fn log_line(line: &str) -> Value {
-    assert!(line.len() <= LOG_LINE_LIMIT, "{} bytes", line.len());
-    let has_controls = line.chars().any(char::is_control);
-    assert!(!has_controls, "control characters are escaped: {line:?}");
-    let value: Value = serde_json::from_str(line)
-        .unwrap_or_else(|error| panic!("a line of the log that is no JSON ({error}): {line}"));
-    for field in ["timestamp", "level", "method", "call_id", "latency_ms"] {
-        assert!(value.get(field).is_some(), "no {field} in {line}");
-    }
+    let value = schema::line(line);
     assert_eq!(value["event"], "call");
     value
 }

@@ -9,6 +9,9 @@ mod lines;
 mod local;
 pub(crate) mod program;
 mod raw;
+#[allow(clippy::duplicate_mod, reason = "other test binaries have it too")]
+#[path = "../../schema/mod.rs"]
+mod schema;
 mod traced;
 
 pub(crate) use self::{

@@ -146,8 +146,8 @@ impl StreamableHttpClient for Backend {
         auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Result<StreamableHttpPostResponse> {
-        if session_id.is_some() {
-            self.known.has_session.store(true, Relaxed);
+        if let Some(id) = &session_id {
+            self.known.session.get_or_init(|| Arc::clone(id));
         }
         let get = self.get(uri, session_id, auth_header, custom_headers);
         let posted = self.post(&get, &message).await;

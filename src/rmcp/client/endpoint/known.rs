@@ -1,12 +1,12 @@
 use super::HttpError;
 use crate::{failure::Failure, rmcp::client::wire::Unread};
-use std::sync::{Arc, Mutex, PoisonError, atomic::AtomicBool};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicBool};
 
 /// What is known of one connection.
 #[derive(Clone, Debug)]
 pub(in crate::rmcp::client) struct Known {
-    /// Whether a request belonged to a session.
-    pub(in crate::rmcp::client) has_session: Arc<AtomicBool>,
+    /// The id of the session, once a request belonged to one.
+    pub(in crate::rmcp::client) session: Arc<OnceLock<Arc<str>>>,
     /// Whether an answer may come by the standing stream.
     pub(in crate::rmcp::client) may_push: Arc<AtomicBool>,
     pub(in crate::rmcp::client) unread: Unread,
@@ -16,7 +16,7 @@ pub(in crate::rmcp::client) struct Known {
 impl Default for Known {
     fn default() -> Self {
         Self {
-            has_session: Arc::default(),
+            session: Arc::default(),
             may_push: Arc::new(AtomicBool::new(true)),
             unread: Unread::default(),
             refused: Arc::default(),

@@ -1,0 +1,86 @@
+//! Answers questions from a call log: which tools fail, how, when, and with which arguments.
+//!
+//! ```text
+//! log_report [--format table|json|html] [FILE]...
+//! ```
+//!
+//! Reads the lines of `CallLogLayer` from the files, or from stdin without any, in bounded memory. Lines that
+//! are no call (broken, of another program, reports of lost lines) are counted and skipped. A file that ends
+//! in the midst of a line is no error: it may still be written.
+//!
+//! | | |
+//! |---|---|
+//! | per tool | calls, success, failures by class, repeats, p50, p95 and p99 of the latency (within 2 %), waited time |
+//! | by hour of day, in UTC | calls and failures, of all and of each tool, so that a daily window stands out |
+//! | arguments that fail validation | for each tool, the most frequent keys and shapes of calls that failed as `invalid_input` |
+//! | calls of unknown outcome | those that may have run although they failed |
+//!
+//! `html` is one page without scripts, for a light and a dark screen.
+
+#[path = "log_report/counts.rs"]
+mod counts;
+#[path = "log_report/frequent.rs"]
+mod frequent;
+#[path = "log_report/html.rs"]
+mod html;
+#[path = "log_report/line.rs"]
+mod line;
+#[path = "log_report/quantiles.rs"]
+mod quantiles;
+#[path = "log_report/read.rs"]
+mod read;
+#[path = "log_report/report.rs"]
+mod report;
+#[path = "log_report/table.rs"]
+mod table;
+
+use clap::{Parser, ValueEnum};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+/// Answers questions from a call log.
+#[derive(Debug, Parser)]
+struct Options {
+    /// How the answer is written to stdout.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Files of JSON lines; stdin without any.
+    files: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+    Html,
+}
+
+fn main() -> ExitCode {
+    match run(&Options::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: &Options) -> io::Result<()> {
+    let counts = read::all(&options.files)?;
+    let report = report::Report::of(&counts);
+    let text = match options.format {
+        Format::Table => table::of(&report),
+        Format::Json => {
+            let mut json = serde_json::to_string_pretty(&report).map_err(io::Error::other)?;
+            json.push('\n');
+            json
+        }
+        Format::Html => html::page(&report),
+    };
+    io::stdout().lock().write_all(text.as_bytes())
+}

@@ -1,0 +1,91 @@
+use super::counts::Counts;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader, IsTerminal, Read},
+    path::PathBuf,
+};
+
+/// The longest line that is read: a longer one is none of the log's.
+const LINE: usize = 64 * 1024;
+
+/// Reads all files, or stdin.
+pub(super) fn all(files: &[PathBuf]) -> io::Result<Counts> {
+    let mut counts = Counts::default();
+    if files.is_empty() {
+        let bar = bar(None);
+        lines(io::stdin().lock(), &mut counts, &bar)?;
+        bar.finish_and_clear();
+        return Ok(counts);
+    }
+    let mut opened = Vec::new();
+    for path in files {
+        let name = |error: io::Error| {
+            io::Error::new(
+                error.kind(),
+                format!("cannot read {}: {error}", path.display()),
+            )
+        };
+        let file = File::open(path).map_err(name)?;
+        let length = file.metadata().map_err(name)?.len();
+        opened.push((file, length));
+    }
+    let bar = bar(Some(opened.iter().map(|(_, length)| length).sum()));
+    for (file, _) in opened {
+        lines(file, &mut counts, &bar)?;
+    }
+    bar.finish_and_clear();
+    Ok(counts)
+}
+
+/// A bar on a terminal, nothing elsewhere.
+fn bar(length: Option<u64>) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let (bar, template) = match length {
+        Some(length) => (
+            ProgressBar::new(length),
+            "{bar:40} {bytes}/{total_bytes} {eta}",
+        ),
+        None => (ProgressBar::new_spinner(), "{spinner} {bytes}"),
+    };
+    bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn lines(from: impl Read, counts: &mut Counts, bar: &ProgressBar) -> io::Result<()> {
+    let mut from = BufReader::with_capacity(256 * 1024, from);
+    let mut line = Vec::with_capacity(LINE);
+    let mut unshown = 0;
+    loop {
+        line.clear();
+        let read = read_line(&mut from, &mut line)?;
+        if read == 0 {
+            bar.inc(unshown);
+            return Ok(());
+        }
+        unshown += read;
+        if unshown > 1 << 20 {
+            bar.inc(unshown);
+            unshown = 0;
+        }
+        let text = line.trim_ascii_end();
+        if !text.is_empty() {
+            counts.add(text);
+        }
+    }
+}
+
+/// Reads a line into the buffer, and gives its length. Of a line that is too long, the rest is skipped.
+fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
+    let limit = LINE as u64 + 1;
+    let read = from.by_ref().take(limit).read_until(b'\n', line)? as u64;
+    if read < limit || line.last() == Some(&b'\n') {
+        return Ok(read);
+    }
+    Ok(read + from.skip_until(b'\n')? as u64)
+}

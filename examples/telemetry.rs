@@ -1,0 +1,159 @@
+//! One trace over two processes: the Bookshop as a child process, and a client that calls it.
+//!
+//! ```text
+//! telemetry [--http]
+//! ```
+//!
+//! Makes one call of each kind; while one of them runs, the server is killed and comes back. Spans and
+//! metrics of both processes go by OTLP to `OTEL_EXPORTER_OTLP_ENDPOINT`, if that is set
+//! (`http://127.0.0.1:4318` for a collector on this machine); else as JSON lines to stdout. A span has
+//! `process`, `trace_id`, `span_id`, `parent_span_id`, `name`, `kind`, `status`, `attributes` and `links`; a
+//! metric has `process`, `metric`, `attributes` and `value`, or `count` and `sum`.
+//!
+//! With `--http`, the client and the server talk HTTP on 127.0.0.1 instead of the pipes of the child.
+
+#[path = "telemetry/export.rs"]
+mod export;
+#[path = "telemetry/serve.rs"]
+mod serve;
+
+mod shop;
+mod shop_rmcp;
+
+use export::Exporting;
+use mcp_resilience::{
+    ResilienceLayer,
+    call_log::{CallLogLayer, JsonLines, Sink},
+    metrics::Metrics,
+    observe::{Observer, TracingEvents},
+    reconnect::ReconnectLayer,
+    rmcp::client::{ChildProcess, Client, Http},
+};
+use rmcp::model::{CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams};
+use serde_json::json;
+use std::{env, error::Error, io, process::ExitCode, time::Duration};
+use tracing::Instrument;
+
+type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = env::args().skip(1).collect();
+    let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        [] => run(false),
+        ["--http"] => run(true),
+        ["serve"] => return serve::stdio(),
+        ["serve", "--http"] => return serve::http(),
+        _ => Err("usage: telemetry [--http]".into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(over_http: bool) -> Result<()> {
+    let spans = env::temp_dir().join(format!("bookshop-spans-{}.jsonl", std::process::id()));
+    let exporting = Exporting::begin("client", export::stdout())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let called = runtime.block_on(call_all(over_http, &exporting, &spans));
+    drop(runtime);
+    exporting.end();
+    // What the servers left there, also the one that was killed.
+    if let Ok(mut file) = std::fs::File::open(&spans) {
+        io::copy(&mut file, &mut io::stdout())?;
+        std::fs::remove_file(&spans)?;
+    }
+    called
+}
+
+async fn call_all(over_http: bool, exporting: &Exporting, spans: &std::path::Path) -> Result<()> {
+    let log = JsonLines::stderr();
+    let metrics = Metrics::of_meter(&exporting.meter()).watching(&log);
+    let resilience = ResilienceLayer::builder()
+        .log(CallLogLayer::new(log.and(metrics.clone())))
+        .observer(TracingEvents.and(metrics))
+        .attempt_timeout(Duration::from_secs(20))
+        .build()?;
+    if over_http {
+        let mut server = serve::Child::start(spans).await?;
+        // The server comes back at the same address, after a moment.
+        let reconnect = ReconnectLayer::builder(()).retry_first_dial().build()?;
+        let client = Client::builder(Http::new(server.url()))
+            .resilience(resilience)
+            .reconnect(reconnect)
+            .connect()
+            .await?;
+        let kill = async || server.restart().await;
+        each_kind(&client, kill).await?;
+        client.close().await;
+        server.end().await?;
+    } else {
+        let server = ChildProcess::new(env::current_exe()?)
+            .arg("serve")
+            .env(export::FILE, spans);
+        let client = Client::builder(server)
+            .resilience(resilience)
+            .connect()
+            .await?;
+        let kill = async || {
+            let id = client.connection().and_then(|server| server.process_id());
+            serve::kill(id.ok_or("the server runs no more")?).await
+        };
+        each_kind(&client, kill).await?;
+        client.close().await;
+    }
+    Ok(())
+}
+
+/// The calls of a host, in a span of its own each, as a host would have one.
+async fn each_kind(client: &Client, mut kill: impl AsyncFnMut() -> Result<()>) -> Result<()> {
+    for (what, tool, arguments) in [
+        ("success", "get_author", json!({"title": "Dune"})),
+        ("flagged", "get_author", json!({"title": "Nothing"})),
+        ("crash", "get_author_unchecked", json!({"title": "Nothing"})),
+        (
+            "repeated",
+            "quote_price",
+            json!({"title": "Dune", "refusals": 1, "retry_after": 1}),
+        ),
+        ("unknown", "no_such_tool", json!({})),
+    ] {
+        let call = client.call_tool(params(tool, &arguments));
+        let called = call.instrument(tracing::info_span!("host", what)).await;
+        tracing::debug!(is_ok = called.is_ok(), what);
+    }
+    let read = client.read_resource(ReadResourceRequestParams::new("books://Dune"));
+    drop(
+        read.instrument(tracing::info_span!("host", what = "resource"))
+            .await,
+    );
+    let missing = client.get_prompt(GetPromptRequestParams::new("no_such_prompt"));
+    drop(
+        missing
+            .instrument(tracing::info_span!("host", what = "prompt"))
+            .await,
+    );
+
+    // Read-only, so that it is made again on a new connection.
+    let slow = client.call_tool(params("sleep", &json!({"seconds": 2})));
+    let slow = slow.instrument(tracing::info_span!("host", what = "killed"));
+    let killed = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        kill().await
+    };
+    let (answer, killed) = tokio::join!(slow, killed);
+    killed?;
+    answer?;
+    Ok(())
+}
+
+fn params(tool: &str, arguments: &serde_json::Value) -> CallToolRequestParams {
+    let arguments = arguments.as_object().cloned().unwrap_or_default();
+    CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments)
+}

@@ -1,0 +1,39 @@
+use std::{
+    borrow::Cow,
+    collections::HashSet,
+    sync::{PoisonError, RwLock},
+};
+
+/// How many names there may be without a word on whether the server lists them.
+const CAPACITY: usize = 1_000;
+
+/// Stands for names that would be too many.
+const OTHER: &str = "_other";
+
+/// The names that are labels.
+#[derive(Debug, Default)]
+pub(super) struct Names(RwLock<HashSet<Box<str>>>);
+
+impl Names {
+    /// The name as a label.
+    pub(super) fn bounded<'a>(&self, name: Cow<'a, str>, is_listed: Option<bool>) -> Cow<'a, str> {
+        let is_bounded = match is_listed {
+            Some(is_listed) => is_listed,
+            None => self.has_room_for(&name),
+        };
+        if is_bounded { name } else { OTHER.into() }
+    }
+
+    fn has_room_for(&self, name: &str) -> bool {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if known.contains(name) {
+            return true;
+        }
+        if known.len() >= CAPACITY {
+            return false;
+        }
+        drop(known);
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        known.len() < CAPACITY && (known.insert(name.into()) || known.contains(name))
+    }
+}

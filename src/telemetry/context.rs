@@ -1,0 +1,168 @@
+//! How a context comes in and goes out.
+
+#[cfg(feature = "otel")]
+pub use self::otel::inject;
+#[cfg(feature = "otel")]
+pub(crate) use self::otel::{adopt, ids};
+#[cfg(feature = "otel")]
+pub(super) use self::otel::{current, set_parent};
+#[cfg(not(feature = "otel"))]
+pub(crate) use self::without::{adopt, ids};
+
+#[cfg(feature = "otel")]
+mod otel {
+    use crate::{call::Side, telemetry::TraceParent};
+    use opentelemetry::{
+        Context, SpanId, TraceFlags, TraceId,
+        baggage::BaggageExt as _,
+        propagation::{Extractor, Injector, TextMapPropagator as _},
+        trace::{SpanContext, TraceContextExt as _, TraceState},
+    };
+    use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
+    use serde_json::{Map, Value};
+    use tracing::Span;
+    use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+    /// How much of a `tracestate` or a `baggage` is read. The W3C wants 512 and 8192 bytes at least.
+    const LIMIT: usize = 8 * 1024;
+
+    /// Gives the span of a call its parent: see the page of the room.
+    pub(crate) fn adopt(span: &Span, side: Side, meta: Option<&Map<String, Value>>) {
+        if span.is_disabled() {
+            return;
+        }
+        let ambient = Context::current();
+        let ambient_span = ambient.span().span_context().clone();
+        let Some(meta) = meta else {
+            return;
+        };
+        if side == Side::Client && ambient_span.is_valid() {
+            return;
+        }
+        let with_baggage = match text(meta, "baggage") {
+            Some(_) => BaggagePropagator::new().extract_with_context(&ambient, &Meta(meta)),
+            None => ambient.clone(),
+        };
+        let Some(parent) = remote(meta) else {
+            if with_baggage.baggage().len() != ambient.baggage().len() {
+                let _ = span.set_parent(with_baggage);
+            }
+            return;
+        };
+        // Without the layer of `tracing-opentelemetry` there is no trace that it could be part of.
+        let _ = span.set_parent(with_baggage.with_remote_span_context(parent));
+        if ambient_span.is_valid() {
+            span.add_link(ambient_span);
+        }
+    }
+
+    /// The ids of trace and span: those of this span, or else of the one around it.
+    pub(crate) fn ids(span: &Span) -> Option<(String, String)> {
+        let own = span.context();
+        let context = own.span().span_context().clone();
+        let context = if context.is_valid() {
+            context
+        } else {
+            Context::current().span().span_context().clone()
+        };
+        let ids = || {
+            (
+                context.trace_id().to_string(),
+                context.span_id().to_string(),
+            )
+        };
+        context.is_valid().then(ids)
+    }
+
+    /// The context of the current span.
+    pub(in crate::telemetry) fn current() -> Option<SpanContext> {
+        let context = context_of_current();
+        let context = context.span().span_context().clone();
+        context.is_valid().then_some(context)
+    }
+
+    pub(in crate::telemetry) fn set_parent(span: &Span, parent: SpanContext) {
+        let _ = span.set_parent(Context::new().with_remote_span_context(parent));
+    }
+
+    fn context_of_current() -> Context {
+        let own = Span::current().context();
+        if own.span().span_context().is_valid() {
+            own
+        } else {
+            Context::current()
+        }
+    }
+
+    /// Puts the context of the current span into a request's `_meta`: `traceparent`, and `tracestate` and
+    /// `baggage` if there are any. Without a span, `_meta` stays as it is.
+    ///
+    /// A `Client` does it for each attempt. It is for connectors and for requests of your own.
+    pub fn inject(meta: &mut Map<String, Value>) {
+        let context = context_of_current();
+        if !context.span().span_context().is_valid() {
+            return;
+        }
+        // A state that belongs to another parent would be wrong here.
+        meta.remove("tracestate");
+        TraceContextPropagator::new().inject_context(&context, &mut MetaMut(meta));
+        if !context.baggage().is_empty() {
+            BaggagePropagator::new().inject_context(&context, &mut MetaMut(meta));
+        }
+    }
+
+    fn remote(meta: &Map<String, Value>) -> Option<SpanContext> {
+        let parent = TraceParent::parse(meta.get("traceparent")?.as_str()?)?;
+        let flags = TraceFlags::default().with_sampled(parent.is_sampled);
+        // A bad state does not spoil the parent.
+        let is_readable = |text: &&str| text.bytes().all(|b| matches!(b, b'\t' | b' '..=b'~'));
+        let state = text(meta, "tracestate").filter(is_readable);
+        let state = state.and_then(|state| state.parse::<TraceState>().ok());
+        Some(SpanContext::new(
+            TraceId::from_hex(parent.trace_id).ok()?,
+            SpanId::from_hex(parent.span_id).ok()?,
+            flags,
+            true,
+            state.unwrap_or_default(),
+        ))
+    }
+
+    fn text<'a>(meta: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+        meta.get(key)?.as_str().filter(|text| text.len() <= LIMIT)
+    }
+
+    struct Meta<'a>(&'a Map<String, Value>);
+
+    impl Extractor for Meta<'_> {
+        fn get(&self, key: &str) -> Option<&str> {
+            text(self.0, key)
+        }
+
+        fn keys(&self) -> Vec<&str> {
+            self.0.keys().map(String::as_str).collect()
+        }
+    }
+
+    struct MetaMut<'a>(&'a mut Map<String, Value>);
+
+    impl Injector for MetaMut<'_> {
+        fn set(&mut self, key: &str, value: String) {
+            if !value.is_empty() {
+                self.0.insert(key.to_owned(), value.into());
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "otel"))]
+mod without {
+    use crate::call::Side;
+    use serde_json::{Map, Value};
+    use tracing::Span;
+
+    pub(crate) fn adopt(_: &Span, _: Side, _: Option<&Map<String, Value>>) {}
+
+    pub(crate) fn ids(_: &Span) -> Option<(String, String)> {
+        None
+    }
+}

@@ -1,0 +1,21 @@
+//! Spans, metrics and lines: what an operator sees of a call, and that it is the same everywhere.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a step that fails must fail the test that takes it"
+)]
+
+mod agree;
+mod context;
+mod exporters;
+mod metrics;
+mod processes;
+mod recorded;
+mod spans;
+
+#[path = "../core/support/mod.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "other tests need more of it than these"
+)]
+mod support;
