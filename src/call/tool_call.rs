@@ -82,6 +82,12 @@ pub trait ToolCall {
         IdempotencyKey::of_request(self.meta(), self.arguments())
     }
 
+    /// Whether the server runs the call once, however often it is sent: it has a key, and the server
+    /// honours keys. Then the call is repeated also if it may have run.
+    fn runs_once(&self) -> bool {
+        false
+    }
+
     /// Who makes the call, in any form that tells one caller from another: the `Authorization` of the
     /// HTTP request. `None` if all callers are one.
     fn identity(&self) -> Option<Cow<'_, [u8]>> {

@@ -44,6 +44,13 @@ pub(super) const CODES: &[(&str, Class)] = &[
     ("unauthorized",            Unauthorized),
     ("authentication_error",    Unauthorized),
     ("authorization_error",     Forbidden),
+    // Our own, of a server that honours keys. An earlier attempt may run: none is a refusal.
+    ("idempotency_in_flight",   Unavailable),
+    ("idempotency_unknown",     Unavailable),
+    ("idempotency_not_kept",    Unavailable),
+    ("idempotency_conflict",    InvalidInput),
+    ("idempotency_key_invalid", InvalidInput),
+    ("idempotency_key_required", InvalidInput),
     ("internal",                Crash),
     ("internal_error",          Crash),
 ];

@@ -40,6 +40,12 @@ impl RecordId {
         Self(hash.finalize().into())
     }
 
+    /// The name of these bytes, as it was stored.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The bytes.
     #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {

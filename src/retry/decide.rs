@@ -31,6 +31,8 @@ pub(super) fn verdict(failure: &Failure, word: Word, ran_before: bool) -> Verdic
     };
     let may_run_twice = match word {
         Word::MayRunTwice | Word::Hinted => true,
+        // What is known to have run brings the same answer again.
+        Word::RunsOnce => failure.delivery() == Delivery::Unknown,
         Word::Unsaid => failure.retryable() == Some(true),
         Word::NeverTwice | Word::ServerIsNotTrusted => false,
     };
@@ -105,12 +107,16 @@ mod tests {
     fn only_a_call_that_did_not_run_or_may_run_twice_passes_the_gate() {
         use Delivery::{Executed, NotSent, Refused, Unknown};
         use Verdict::{Final, MayHaveRun, Repeat};
-        use Word::{MayRunTwice, NeverTwice, ServerIsNotTrusted, Unsaid};
+        use Word::{MayRunTwice, NeverTwice, RunsOnce, ServerIsNotTrusted, Unsaid};
         let cases = [
             (Class::Connection, NotSent, Unsaid, None, Repeat),
             (Class::Connection, NotSent, NeverTwice, None, Repeat),
             (Class::Connection, Unknown, Unsaid, None, MayHaveRun),
             (Class::Connection, Unknown, MayRunTwice, None, Repeat),
+            (Class::Connection, Unknown, RunsOnce, None, Repeat),
+            (Class::Unavailable, Unknown, RunsOnce, Some(false), Final),
+            (Class::Upstream, Executed, RunsOnce, None, MayHaveRun),
+            (Class::Crash, Unknown, RunsOnce, None, Final),
             (
                 Class::Connection,
                 Unknown,

@@ -10,6 +10,7 @@
 //! | says `retryable: false`, or was given up before | never |
 //! | of a class that waiting does not help ([table](crate::failure)), whatever else it says | never |
 //! | did not run ([`Delivery::NotSent`], [`Delivery::Refused`]), by [one who knows](crate::failure#whether-the-tool-ran) | yes |
+//! | may have run, but has a key, and the server [runs it once](crate::call::ToolCall::runs_once) | yes |
 //! | may have run, and its [policy](crate::policy), or else [`repeat_ok`], says `false` of the tool | no, as below |
 //! | may have run, but the tool is read-only or idempotent, or its policy, or else [`repeat_ok`], says `true` | yes |
 //! | may have run, but says `retryable: true` in a structured envelope of the call, or has a code that is documented as one to repeat | yes |

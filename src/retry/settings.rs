@@ -43,6 +43,8 @@ impl Settings {
         let said = self.may_run_twice.or_else(|| self.repeat_ok.ask(call));
         match said.or(self.else_repeat_ok) {
             Some(true) => Word::MayRunTwice,
+            // The user's word is on runs, and the server makes one.
+            _ if self.trusts_server && call.runs_once() => Word::RunsOnce,
             // Then a refusal is only what that server says, also of a tool that may not run twice.
             Some(false) | None if !self.trusts_server => Word::ServerIsNotTrusted,
             Some(false) => Word::NeverTwice,
@@ -59,6 +61,8 @@ pub(super) enum Word {
     ServerIsNotTrusted,
     NeverTwice,
     Unsaid,
+    /// The server runs the call once, however often it is sent.
+    RunsOnce,
     /// The hints allow it, for as long as they say so.
     Hinted,
     MayRunTwice,

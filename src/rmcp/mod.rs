@@ -204,6 +204,7 @@
 )]
 
 mod answer;
+mod capability;
 #[cfg(feature = "rmcp-client")]
 pub mod client;
 mod model;

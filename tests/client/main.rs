@@ -16,6 +16,7 @@ mod evidence;
 mod faults;
 mod handler;
 mod hours;
+mod keyed;
 mod limits;
 mod many;
 mod observed;

@@ -4,9 +4,14 @@
     reason = "a step that fails must fail the test that takes it"
 )]
 
+#[cfg(feature = "test-util")]
 mod contract;
+#[cfg(all(feature = "redb", feature = "test-util"))]
+mod file;
 mod keys;
 mod layer;
 mod model;
+#[cfg(all(feature = "redis", feature = "test-util"))]
+mod redis;
 mod stored;
 mod support;

@@ -42,6 +42,8 @@ struct Record {
     token: Token,
     state: State,
     expires: Instant,
+    // For how long it is kept after its claim is left alone.
+    keep: Duration,
 }
 
 enum State {
@@ -205,6 +207,7 @@ impl Records {
                 token: claim.token,
                 state: State::Claimed { until },
                 expires: after(until, claim.keep),
+                keep: claim.keep,
             },
         );
         Ok(Claimed::Ours)
@@ -212,18 +215,22 @@ impl Records {
 
     fn renew(&mut self, id: &RecordId, token: Token, lease: Duration, now: Instant) -> bool {
         let record = self.by_id.get(id);
-        let Some(record) = record.filter(|record| record.is_of(token)) else {
+        let is_ours = |record: &&Record| {
+            record.token == token && matches!(record.state, State::Claimed { .. })
+        };
+        let Some(record) = record.filter(is_ours) else {
             return false;
         };
         let until = after(now, lease);
-        let (fingerprint, expires) = (record.fingerprint, record.expires.max(until));
+        let (fingerprint, keep) = (record.fingerprint, record.keep);
         self.put(
             *id,
             Record {
                 fingerprint,
                 token,
                 state: State::Claimed { until },
-                expires,
+                expires: after(until, keep),
+                keep,
             },
         );
         true
@@ -233,7 +240,7 @@ impl Records {
         let Some(record) = self.by_id.get(id) else {
             return;
         };
-        let (fingerprint, token) = (record.fingerprint, record.token);
+        let (fingerprint, token, keep) = (record.fingerprint, record.token, record.keep);
         let state = match state {
             // Better known as done without its answer than not known at all.
             State::Done(value) if !self.make_room(value.bytes.len()) => {
@@ -248,6 +255,7 @@ impl Records {
                 token,
                 state,
                 expires,
+                keep,
             },
         );
     }

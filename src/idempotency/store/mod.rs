@@ -3,6 +3,8 @@
 //! | Store | Survives a restart | Several processes | Feature |
 //! |---|---|---|---|
 //! | [`MemoryStore`] | no | no | |
+//! | `RedbStore`, a file | yes | no | `redb` |
+//! | `RedisStore`, Redis or Valkey | as durable as the server | yes | `redis` |
 //!
 //! # A store of your own
 //!
@@ -19,7 +21,7 @@
 //! |---|---|---|---|---|---|
 //! | [`claim`](Store::claim), same fingerprint | claimed: `Ours` | the lease starts anew: `Ours` | `Running` | `Unknown`; or claimed: `Ours`, if the tool [may run twice](Claim::may_run_twice) | `Done` |
 //! | [`claim`](Store::claim), other fingerprint | | `Conflict` | `Conflict` | `Conflict` | `Conflict` |
-//! | [`renew`](Store::renew) | `false` | the lease starts anew, also after its end: `true` | `false` | as its token says | `false` |
+//! | [`renew`](Store::renew) | `false` | the lease starts anew, also after its end: `true` | `false` | `false` | `false` |
 //! | [`complete`](Store::complete) | `false` | done, or unknown: `true` | `false` | as its token says | `true` if by this token, else `false` |
 //! | [`release`](Store::release) | `false` | absent: `true` | `false` | as its token says | `false` |
 //! | [`settle`](Store::settle) | `false` | `false` while the lease lasts | `false` while the lease lasts | done, or absent: `true` | `false` |
@@ -37,10 +39,18 @@
 #[cfg(feature = "test-util")]
 pub mod contract;
 mod error;
+#[cfg(feature = "redb")]
+mod file;
 mod memory;
 mod record;
+#[cfg(feature = "redis")]
+mod redis;
 mod token;
 
+#[cfg(feature = "redb")]
+pub use self::file::RedbStore;
+#[cfg(feature = "redis")]
+pub use self::redis::{RedisBuilder, RedisStore};
 pub use self::{
     error::StoreError,
     memory::MemoryStore,

@@ -2,6 +2,7 @@ use super::{
     Catalog, Client, Connection, Connector,
     client::{Limits, Parts},
     kept::OnConnect,
+    keys::Keys,
     settings::Shared,
 };
 use crate::{
@@ -26,6 +27,7 @@ pub struct ClientBuilder<C> {
     catalog: Catalog,
     limits: Limits,
     on_connect: Option<OnConnect>,
+    keys: Keys,
 }
 
 impl Client {
@@ -53,6 +55,7 @@ impl<C: Connector> ClientBuilder<C> {
             catalog: Catalog::new(),
             limits: Limits::default(),
             on_connect: None,
+            keys: Keys::default(),
         }
     }
 
@@ -73,6 +76,28 @@ impl<C: Connector> ClientBuilder<C> {
     /// Sets the hints of a tool. They replace those of the server.
     pub fn hints(self, tool: impl Into<String>, hints: Hints) -> Self {
         self.catalog.say(tool, hints);
+        self
+    }
+
+    /// Gives calls of tools that may not run twice an [idempotency](crate::idempotency) key, if the server
+    /// says that it honours keys. Such a call is repeated also if it may have run: the server runs it
+    /// once. A key in the call's own `_meta` (see [`KEY_META`](crate::call::KEY_META)) stays; it also
+    /// finds the answer after this process is gone.
+    ///
+    /// A limit of time of the client does not cancel such a call at the server; a caller that drops the
+    /// call does.
+    ///
+    /// Has no effect with a retry layer that
+    /// [distrusts the server](crate::retry::RetryBuilder::distrust_server).
+    pub fn idempotency_keys(mut self) -> Self {
+        self.keys = Keys::IfHonoured;
+        self
+    }
+
+    /// The same, whatever the server says of itself: **only for a server that is known to run each key
+    /// once**. With another one a call may run twice.
+    pub fn always_idempotency_keys(mut self) -> Self {
+        self.keys = Keys::Always;
         self
     }
 
@@ -142,6 +167,7 @@ impl<C: Connector> ClientBuilder<C> {
             handle,
             shared,
             limits: self.limits,
+            keys: self.keys,
         })
     }
 }

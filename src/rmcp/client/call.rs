@@ -1,11 +1,15 @@
 use super::{
     Catalog,
+    attic::Attic,
     progress::{Incoming, Level, Listening, Sink},
 };
 #[cfg(feature = "otel")]
 use crate::telemetry;
 use crate::{
-    call::{Arguments, CallOptions, HintSource, Hints, Method, Progress, Route, Side, ToolCall},
+    call::{
+        Arguments, CallOptions, HintSource, Hints, IdempotencyKey, KEY_META, Method, Progress,
+        Route, Side, ToolCall,
+    },
     rmcp::Request,
 };
 use ::rmcp::model::{JsonObject, ProgressToken, RequestParamsMeta};
@@ -24,6 +28,8 @@ pub struct ClientCall {
     // Shared by the copies, which are attempts at the same call.
     level: Level,
     options: Option<Arc<CallOptions>>,
+    // Only if the server runs the call once, however often it is made.
+    attic: Option<Attic>,
 }
 
 impl ClientCall {
@@ -37,6 +43,7 @@ impl ClientCall {
             progress: Progress::new(),
             level: Level::default(),
             options: None,
+            attic: None,
         }
     }
 
@@ -113,6 +120,28 @@ impl ClientCall {
     pub(super) fn into_request(self) -> Request {
         self.request
     }
+
+    /// Whether the server of its catalog says that it honours keys.
+    pub(super) fn is_honoured(&self) -> bool {
+        let catalog = self.source.as_ref().map(|(catalog, _)| catalog);
+        catalog.is_some_and(Catalog::honours_keys)
+    }
+
+    pub(super) fn set_key(&mut self, key: &IdempotencyKey) {
+        if let Request::Tool(params) = &mut self.request {
+            let meta = params.meta.get_or_insert_default();
+            meta.0.0.insert(KEY_META.to_owned(), key.as_str().into());
+        }
+    }
+
+    /// From here on the call is made once, however often it is sent.
+    pub(super) fn keep_abandoned(&mut self) -> Attic {
+        self.attic.get_or_insert_default().clone()
+    }
+
+    pub(super) fn attic(&self) -> Option<&Attic> {
+        self.attic.as_ref()
+    }
 }
 
 impl Catalog {
@@ -167,6 +196,10 @@ impl ToolCall for ClientCall {
             return None;
         };
         catalog.lists(&params.name)
+    }
+
+    fn runs_once(&self) -> bool {
+        self.attic.is_some()
     }
 
     /// Reports of the server count here, whatever token the caller set.

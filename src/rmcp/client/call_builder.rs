@@ -1,6 +1,6 @@
 use super::{Client, ClientCall, client::inner, progress::Sink};
 use crate::{
-    call::{CallOptions, ToolResult},
+    call::{CallOptions, IdempotencyKey, KEY_META, ToolResult},
     failure::{Class, Failure},
 };
 use ::rmcp::model::{
@@ -112,6 +112,14 @@ impl CallBuilder {
             .get_or_insert_with(|| RequestMetaObject(MetaObject::default()));
         all.0.0.extend(meta);
         self
+    }
+
+    /// Names the call for all its attempts, also those of another process: see
+    /// [`idempotency`](crate::idempotency). Whether it is made again though it may have run, is said by
+    /// [`ClientBuilder::idempotency_keys`](super::ClientBuilder::idempotency_keys).
+    pub fn idempotency_key(self, key: &IdempotencyKey) -> Self {
+        let member = (KEY_META.to_owned(), Value::from(key.as_str()));
+        self.meta([member].into_iter().collect())
     }
 
     /// How many times the server may ask for input in this call, of the connector's handler. 10 by default;

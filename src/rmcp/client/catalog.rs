@@ -10,7 +10,7 @@ use std::{
     fmt,
     sync::{
         Arc, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
 };
 use tokio::sync::watch;
@@ -35,6 +35,8 @@ struct Shared {
     // Counts the changes of `known`.
     version: AtomicU64,
     news: watch::Sender<()>,
+    // As the server said at the last handshake.
+    honours_keys: AtomicBool,
 }
 
 #[derive(Default)]
@@ -107,6 +109,17 @@ impl Catalog {
                 None => listed,
             }
         })
+    }
+
+    /// Whether the server said at the last handshake that it honours [idempotency](crate::idempotency)
+    /// keys.
+    #[must_use]
+    pub fn honours_keys(&self) -> bool {
+        self.shared.honours_keys.load(Relaxed)
+    }
+
+    pub(super) fn set_honours_keys(&self, honours: bool) {
+        self.shared.honours_keys.store(honours, Relaxed);
     }
 
     /// The server's tools, each once, as of the last list that could be read.

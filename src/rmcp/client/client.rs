@@ -1,4 +1,6 @@
-use super::{Catalog, ClientCall, Connection, settings::Shared};
+use super::{
+    Catalog, ClientCall, Connection, attic::Attic, census::Census, keys::Keys, settings::Shared,
+};
 use crate::{
     failure::Failure,
     preset::{self, Connected},
@@ -48,6 +50,7 @@ pub(super) struct Parts {
     pub(super) handle: Handle,
     pub(super) shared: Shared,
     pub(super) limits: Limits,
+    pub(super) keys: Keys,
 }
 
 /// Limits of what is no call.
@@ -131,9 +134,10 @@ impl Client {
         settings: impl FnOnce(ClientCall) -> ClientCall,
     ) -> Result<Answer, Failure> {
         let Parts { shared, stack, .. } = &self.parts;
-        let call = settings(shared.catalog.call(request));
+        let mut call = settings(shared.catalog.call(request));
+        let attic = self.parts.keys.give(&mut call);
         let answer = stack.clone().oneshot(call);
-        shared.census.counted(answer).await
+        seen_to_its_end(&shared.census, attic, answer).await
     }
 
     /// The server's tools, as of the last list that could be read: at a dial, after the server
@@ -222,6 +226,7 @@ impl Client {
             handle,
             shared,
             limits,
+            ..
         } = self.parts;
         handle.shutdown();
         drop(stack);
@@ -265,6 +270,27 @@ impl fmt::Debug for Client {
             .field("is_connected", &self.parts.handle.is_connected())
             .field("generation", &self.parts.handle.generation())
             .finish_non_exhaustive()
+    }
+}
+
+/// Counts a call. If it ends while attempts at it that limits have abandoned are on their way, these are
+/// counted too, and end with the client at the latest.
+fn seen_to_its_end<F>(
+    census: &Census,
+    attic: Option<Attic>,
+    answer: F,
+) -> impl Future<Output = Result<Answer, Failure>> + use<F>
+where
+    F: Future<Output = Result<Answer, Failure>>,
+{
+    let census = census.clone();
+    let counted = census.counted(answer);
+    async move {
+        let outcome = counted.await;
+        if let Some(attic) = attic.filter(|attic| !attic.is_empty()) {
+            tokio::spawn(census.counted(attic.wait()));
+        }
+        outcome
     }
 }
 

@@ -1,5 +1,6 @@
 use super::{
     Catalog, ClientCall,
+    attic::Attic,
     census::{Census, Member},
     errors,
     input::Input,
@@ -13,7 +14,7 @@ use crate::{
     call::{Route, Side},
     classify::Session,
     failure::{Class, Failure, meanwhile},
-    rmcp::{Answer, Request},
+    rmcp::{Answer, Request, capability},
     telemetry,
 };
 use ::rmcp::{
@@ -70,6 +71,9 @@ impl Inner {
         lister: Lister,
         pauses: Pauses,
     ) -> Self {
+        let server = running.peer().peer_info();
+        let honours_keys = server.is_some_and(|server| capability::is_in(&server.capabilities));
+        lister.catalog().set_honours_keys(honours_keys);
         let reading = tokio::spawn(lister.clone().keep(pauses));
         Self {
             peer: running.peer().clone(),
@@ -126,7 +130,13 @@ impl Inner {
         self
     }
 
-    async fn send(&self, request: Request) -> Result<Answer, Failure> {
+    async fn send(&self, request: Request, attic: Option<Attic>) -> Result<Answer, Failure> {
+        if let (Request::Tool(params), Some(attic)) = (&request, &attic) {
+            let (peer, params) = (self.peer.clone(), params.clone());
+            let sent = async move { peer.call_tool_once(params).await.map(Answer::Tool) };
+            let answer = attic.hold(Box::pin(sent));
+            return self.ask(self.call_timeout, answer).await;
+        }
         // Dropped in mid-way, each of these tells the server.
         let answer = async {
             match request {
@@ -299,7 +309,8 @@ impl Service<ClientCall> for Connection {
         // Here, since the ticker is that of the attempt that begins now.
         let listening = call.listen(&inner.incoming);
         Box::pin(async move {
-            let answer = inner.send(call.into_request()).await;
+            let attic = call.attic().cloned();
+            let answer = inner.send(call.into_request(), attic).await;
             drop(listening);
             answer
         })

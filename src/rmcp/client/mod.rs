@@ -181,6 +181,7 @@
 //! each client has a connection, and a child process, of its own.
 
 mod announced;
+mod attic;
 mod builder;
 mod call;
 mod call_builder;
@@ -199,6 +200,7 @@ mod errors;
 mod http;
 mod input;
 mod kept;
+mod keys;
 mod lister;
 mod pages;
 mod process;

@@ -3,7 +3,6 @@
 mod answer;
 mod call;
 mod cancellations;
-mod capability;
 mod dispatch;
 mod error_data;
 mod forward;

@@ -1,12 +1,12 @@
 use super::{
-    HandlerService, ServerCall, call::Identity, cancellations::Cancellations, capability,
-    progress::Bridges,
+    HandlerService, ServerCall, call::Identity, cancellations::Cancellations, progress::Bridges,
 };
 use crate::{
     fatal::FatalHandle,
     idempotency::{HearsKeys, IdempotencyHandle},
     observe::Observers,
     preset::{Resilience, ResilienceLayer},
+    rmcp::capability,
     serve::{Learned, Lifetime},
     timeout::Timeout,
 };

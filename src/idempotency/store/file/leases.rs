@@ -1,0 +1,74 @@
+use super::clock::millis;
+use crate::idempotency::{RecordId, store::Token};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// The leases of the claims of this process. Claims of earlier ones have none.
+#[derive(Clone, Default)]
+pub(super) struct Leases(Arc<Mutex<HashMap<RecordId, Lease>>>);
+
+#[derive(Clone, Copy)]
+pub(super) struct Lease {
+    pub(super) token: Token,
+    pub(super) until_ms: u64,
+    /// For how long the record is kept after the claim is left alone, and until when as it is written.
+    pub(super) keep_ms: u64,
+    pub(super) expires_ms: u64,
+}
+
+pub(super) struct Renewed {
+    pub(super) is_ours: bool,
+    pub(super) is_to_be_written: bool,
+}
+
+impl Leases {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn put(&self, record: RecordId, lease: Lease) {
+        self.leases().insert(record, lease);
+    }
+
+    pub(super) fn get(&self, record: &RecordId) -> Option<Lease> {
+        self.leases().get(record).copied()
+    }
+
+    pub(super) fn remove(&self, record: &RecordId) {
+        self.leases().remove(record);
+    }
+
+    /// A record that would soon be forgotten is to be written again.
+    pub(super) fn renew(
+        &self,
+        record: &RecordId,
+        token: Token,
+        now_ms: u64,
+        lease: Duration,
+    ) -> Renewed {
+        let mut leases = self.leases();
+        let Some(held) = leases.get_mut(record).filter(|held| held.token == token) else {
+            return Renewed {
+                is_ours: false,
+                is_to_be_written: false,
+            };
+        };
+        held.until_ms = now_ms.saturating_add(millis(lease));
+        let is_to_be_written = held.expires_ms < held.until_ms.saturating_add(held.keep_ms / 2);
+        if is_to_be_written {
+            held.expires_ms = held.until_ms.saturating_add(held.keep_ms);
+        }
+        Renewed {
+            is_ours: true,
+            is_to_be_written,
+        }
+    }
+
+    // Never held while something is waited for.
+    fn leases(&self) -> MutexGuard<'_, HashMap<RecordId, Lease>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,125 @@
+//! A store in a file, on `redb`.
+
+mod clock;
+mod leases;
+mod open;
+mod record;
+mod transaction;
+mod writer;
+
+use self::{clock::Clock, leases::Leases, transaction::Operation, writer::Writer};
+use super::{Claim, Claimed, Ending, Store, StoreError, StoreFuture, Token, Value};
+use crate::idempotency::RecordId;
+use std::{fmt, path::Path, sync::Arc, time::Duration};
+
+/// Keeps records in a file, so that they survive a restart of the process. Clones share it.
+///
+/// One process has the file open at a time. A claim is on the disk before its tool runs, and an outcome
+/// before its caller gets it. Calls that come at the same time share a write.
+///
+/// A claim of a process that has ended counts as unknown at once when the file is opened again.
+///
+/// # Time
+///
+/// No clock that can jump is looked at. Records age only while the file is open, so that they live for at
+/// least as long as they have to, and longer if the process was down.
+///
+/// # Blocking
+///
+/// A thread of the store's own reads and writes. Dropping the last clone waits for what it has begun.
+#[derive(Clone)]
+pub struct RedbStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    writer: Writer,
+    clock: Clock,
+    leases: Leases,
+}
+
+impl Shared {
+    fn send(&self, operation: Operation) {
+        self.writer.send(self.clock.now_ms(), operation);
+    }
+}
+
+impl RedbStore {
+    /// Opens the file, or makes it, readable for its owner alone.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be read or written, is open in another process, is corrupt, is something else, or
+    /// is of a later version. The error names the file and the reason; the file stays as it is.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let opened = open::open(path.as_ref())?;
+        let clock = Clock::from(opened.clock_ms);
+        let leases = Leases::new();
+        let writer = Writer::start(opened, leases.clone())?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                writer,
+                clock,
+                leases,
+            }),
+        })
+    }
+}
+
+impl Store for RedbStore {
+    fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed> {
+        let (claimed, answer) = Operation::claim(*record, claim);
+        self.shared.send(claimed);
+        Box::pin(answer)
+    }
+
+    /// Written only now and then: leases are of this process.
+    fn renew<'a>(
+        &'a self,
+        record: &'a RecordId,
+        token: Token,
+        lease: Duration,
+    ) -> StoreFuture<'a, bool> {
+        let Shared { clock, leases, .. } = &*self.shared;
+        let renewed = leases.renew(record, token, clock.now_ms(), lease);
+        if renewed.is_to_be_written {
+            self.shared.send(Operation::keep(*record, token));
+        }
+        Box::pin(std::future::ready(Ok(renewed.is_ours)))
+    }
+
+    fn complete<'a>(
+        &'a self,
+        record: &'a RecordId,
+        token: Token,
+        ending: Ending,
+        keep: Duration,
+    ) -> StoreFuture<'a, bool> {
+        let (completed, answer) = Operation::complete(*record, token, ending, keep);
+        self.shared.send(completed);
+        Box::pin(answer)
+    }
+
+    fn release<'a>(&'a self, record: &'a RecordId, token: Token) -> StoreFuture<'a, bool> {
+        let (released, answer) = Operation::release(*record, token);
+        self.shared.send(released);
+        Box::pin(answer)
+    }
+
+    fn settle<'a>(
+        &'a self,
+        record: &'a RecordId,
+        outcome: Option<Value>,
+        keep: Duration,
+    ) -> StoreFuture<'a, bool> {
+        let (settled, answer) = Operation::settle(*record, outcome, keep);
+        self.shared.send(settled);
+        Box::pin(answer)
+    }
+}
+
+impl fmt::Debug for RedbStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedbStore").finish_non_exhaustive()
+    }
+}

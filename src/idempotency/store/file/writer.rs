@@ -1,0 +1,112 @@
+use super::{
+    leases::Leases,
+    open::Opened,
+    transaction::{Done, Operation, Tables},
+};
+use crate::{classify::catch_panic, failure::Failure, idempotency::store::StoreError};
+use redb::Database;
+use std::{
+    sync::mpsc::{Receiver, Sender, channel},
+    thread::{self, JoinHandle},
+};
+
+/// How many operations share a transaction at most.
+const TOGETHER: usize = 256;
+
+/// The thread that has the file.
+pub(super) struct Writer {
+    // Taken when the writer is dropped, so that the thread ends.
+    operations: Option<Sender<(u64, Operation)>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(opened: Opened, leases: Leases) -> Result<Self, StoreError> {
+        let (operations, asked) = channel();
+        let write = move || write(&opened.database, &leases, &asked);
+        let thread = thread::Builder::new().name("idempotency-keys".to_owned());
+        let thread = thread.spawn(write).map_err(|error| {
+            StoreError::new("cannot start the thread that writes idempotency keys").because(error)
+        })?;
+        Ok(Self {
+            operations: Some(operations),
+            thread: Some(thread),
+        })
+    }
+
+    /// Asks for an operation, at this time. If the thread has ended, the answer says so.
+    pub(super) fn send(&self, now_ms: u64, operation: Operation) {
+        if let Some(operations) = &self.operations {
+            let _ = operations.send((now_ms, operation));
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.operations = None;
+        if let Some(thread) = self.thread.take() {
+            // It has reported what went wrong.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn write(database: &Database, leases: &Leases, asked: &Receiver<(u64, Operation)>) {
+    let mut now_ms = 0;
+    while let Ok(first) = asked.recv() {
+        let more = asked.try_iter().take(TOGETHER - 1);
+        let mut operations = Vec::new();
+        for (at_ms, operation) in std::iter::once(first).chain(more) {
+            now_ms = now_ms.max(at_ms);
+            operations.push(operation);
+        }
+        // A damaged file may have the library panic. Then nothing is claimed any more.
+        let written = catch_panic(|| transact(database, leases, now_ms, operations));
+        if let Err(panic) = written {
+            tracing::error!(error = %panic.chain(), "the file of idempotency keys is damaged: nothing with a key runs any more");
+            return;
+        }
+    }
+}
+
+/// Does all of them, or none. Nobody is answered before everything is on the disk.
+fn transact(database: &Database, leases: &Leases, now_ms: u64, operations: Vec<Operation>) {
+    let mut done = Vec::with_capacity(operations.len());
+    let written = (|| {
+        let writing = database.begin_write().map_err(redb::Error::from)?;
+        {
+            let mut tables = Tables::open(&writing, leases, now_ms)?;
+            if let Err(error) = tables.expire() {
+                let failure = Failure::crash(error);
+                tracing::warn!(error = %failure.chain(), "old records cannot be forgotten");
+            }
+            done.extend(
+                operations
+                    .into_iter()
+                    .map(|operation| tables.run(operation)),
+            );
+        }
+        writing.commit().map_err(redb::Error::from)
+    })();
+    let failed = written.err().map(|error| error.to_string());
+    for done in done {
+        let lost = || {
+            failed.as_ref().map(|error| {
+                StoreError::new(format!(
+                    "the file of idempotency keys cannot be written: {error}"
+                ))
+            })
+        };
+        // Whoever asked may be gone.
+        match done {
+            Done::Claimed(answer, claimed) => {
+                let _ = answer.send(lost().map_or(claimed, Err));
+            }
+            Done::Changed(answer, changed) => {
+                let _ = answer.send(lost().map_or(changed, Err));
+            }
+            Done::Kept => {}
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A store in Redis or Valkey.
+
+mod builder;
+mod scripts;
+
+pub use self::builder::RedisBuilder;
+use self::scripts::Scripts;
+use super::{Claim, Claimed, Ending, Store, StoreError, StoreFuture, Token, Value};
+use crate::idempotency::RecordId;
+use redis::{RedisError, aio::ConnectionManager};
+use std::{fmt, sync::Arc, time::Duration};
+
+/// Keeps records in Redis (5 or later) or Valkey, for replicas behind a balancer. Clones share the
+/// connection.
+///
+/// A claim is one round trip, an outcome another: each is a script that runs in one step on the server. Leases
+/// are measured by the server's clock, and claims are fenced by their tokens. A connection that was lost
+/// is made anew.
+///
+/// **What the server forgets is run again.** So it has to be durable and must not evict: `appendonly yes`,
+/// `appendfsync always`, `maxmemory-policy noeviction`. A replica that takes over may lack the last writes.
+///
+/// For `rediss://` turn on `tokio-rustls-comp` of the crate `redis`.
+#[derive(Clone)]
+pub struct RedisStore {
+    connection: ConnectionManager,
+    scripts: Arc<Scripts>,
+    prefix: Arc<str>,
+}
+
+impl RedisStore {
+    /// Connects to a server, as in `redis://127.0.0.1:6379/0`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RedisBuilder::connect`].
+    pub async fn connect(url: &str) -> Result<Self, StoreError> {
+        Self::builder(url).connect().await
+    }
+
+    /// Connects with other settings.
+    pub fn builder(url: &str) -> RedisBuilder {
+        RedisBuilder::new(url)
+    }
+
+    fn key(&self, record: &RecordId) -> String {
+        format!("{}{record}", self.prefix)
+    }
+
+    /// Claims a record of its own and forgets it: whether the server can do what it has to.
+    async fn try_out(&self) -> Result<(), StoreError> {
+        let record = RecordId::from_bytes(rand::random());
+        let minute = Duration::from_secs(60);
+        let fingerprint = crate::idempotency::Fingerprint::from_bytes([0; 32]);
+        let claim = Claim::new(fingerprint, minute, minute);
+        let token = claim.token;
+        self.claim(&record, claim).await?;
+        self.release(&record, token).await.map(drop)
+    }
+}
+
+impl Store for RedisStore {
+    fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed> {
+        Box::pin(async move {
+            let mut script = self.scripts.claim.key(self.key(record));
+            let script = script
+                .arg(claim.fingerprint.as_bytes())
+                .arg(claim.token.as_bytes())
+                .arg(millis(claim.lease))
+                .arg(millis(claim.keep))
+                .arg(u8::from(claim.may_run_twice));
+            let answer = script.invoke_async(&mut self.connection.clone()).await;
+            let (state, left, version, value): (String, u64, u16, Vec<u8>) =
+                answer.map_err(|error| failed(&error))?;
+            match state.as_str() {
+                "ours" => Ok(Claimed::Ours),
+                "running" => Ok(Claimed::Running {
+                    lease_left: Duration::from_millis(left),
+                }),
+                "done" => Ok(Claimed::Done(Value::new(version, value))),
+                "unknown" => Ok(Claimed::Unknown),
+                "conflict" => Ok(Claimed::Conflict),
+                _ => Err(StoreError::new("Redis gave an answer that makes no sense")),
+            }
+        })
+    }
+
+    fn renew<'a>(
+        &'a self,
+        record: &'a RecordId,
+        token: Token,
+        lease: Duration,
+    ) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            let mut script = self.scripts.renew.key(self.key(record));
+            let script = script.arg(token.as_bytes()).arg(millis(lease));
+            let answer = script.invoke_async(&mut self.connection.clone()).await;
+            answer.map_err(|error| failed(&error))
+        })
+    }
+
+    fn complete<'a>(
+        &'a self,
+        record: &'a RecordId,
+        token: Token,
+        ending: Ending,
+        keep: Duration,
+    ) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            let (state, value) = match ending {
+                Ending::Done(value) => ("done", value),
+                Ending::Unknown => ("unknown", Value::not_kept()),
+            };
+            let mut script = self.scripts.complete.key(self.key(record));
+            let script = script
+                .arg(token.as_bytes())
+                .arg(state)
+                .arg(value.version)
+                .arg(&*value.bytes)
+                .arg(millis(keep));
+            let answer = script.invoke_async(&mut self.connection.clone()).await;
+            answer.map_err(|error| failed(&error))
+        })
+    }
+
+    fn release<'a>(&'a self, record: &'a RecordId, token: Token) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            let mut script = self.scripts.release.key(self.key(record));
+            let script = script.arg(token.as_bytes());
+            let answer = script.invoke_async(&mut self.connection.clone()).await;
+            answer.map_err(|error| failed(&error))
+        })
+    }
+
+    fn settle<'a>(
+        &'a self,
+        record: &'a RecordId,
+        outcome: Option<Value>,
+        keep: Duration,
+    ) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            let word = if outcome.is_some() { "done" } else { "not_run" };
+            let value = outcome.unwrap_or_else(Value::not_kept);
+            let mut script = self.scripts.settle.key(self.key(record));
+            let script = script
+                .arg(word)
+                .arg(value.version)
+                .arg(&*value.bytes)
+                .arg(millis(keep));
+            let answer = script.invoke_async(&mut self.connection.clone()).await;
+            answer.map_err(|error| failed(&error))
+        })
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    // Redis counts in signed numbers, and the sum of two has to fit: a hundred years are as good.
+    const LONG: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
+    u64::try_from(duration.as_millis()).map_or(LONG, |millis| millis.min(LONG))
+}
+
+/// What went wrong, without the arguments of the command: they are nobody's business.
+fn failed(error: &RedisError) -> StoreError {
+    let what = match error.code() {
+        Some("READONLY") => "Redis is a read-only replica: connect to the primary",
+        Some("OOM") => "Redis is full: give it more memory, and no eviction",
+        Some("WRONGTYPE" | "FOREIGN") => {
+            "a key in Redis holds something else: give the store a prefix of its own"
+        }
+        Some("NOAUTH" | "WRONGPASS" | "NOPERM") => "Redis refuses the credentials",
+        Some("LOADING") => "Redis is still loading its data",
+        _ if error.is_timeout() => "Redis did not answer in time",
+        _ if error.is_io_error() || error.is_connection_dropped() => "Redis cannot be reached",
+        _ => "Redis gave an answer that makes no sense",
+    };
+    StoreError::new(what).because(error.to_string())
+}
+
+impl fmt::Debug for RedisStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisStore")
+            .field("prefix", &self.prefix)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,35 @@
+use super::ClientCall;
+use crate::call::{IdempotencyKey, Method, ToolCall};
+
+/// Which calls get an idempotency key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Keys {
+    #[default]
+    None,
+    /// Those of tools that may not run twice, if the server says that it honours keys.
+    IfHonoured,
+    /// The same, whatever the server says.
+    Always,
+}
+
+impl Keys {
+    /// Gives a call a key, unless it has one. From then on it may be made again though it may have
+    /// run; and what its limits abandon is kept here.
+    pub(super) fn give(self, call: &mut ClientCall) -> Option<super::attic::Attic> {
+        let is_wanted = match self {
+            Self::None => false,
+            Self::IfHonoured => call.is_honoured(),
+            Self::Always => true,
+        };
+        if !is_wanted || call.method() != Method::CallTool || call.hints().may_repeat() {
+            return None;
+        }
+        match call.idempotency_key() {
+            None => call.set_key(&IdempotencyKey::random()),
+            Some(Ok(_)) => {}
+            // The server says what is wrong with it.
+            Some(Err(_)) => return None,
+        }
+        Some(call.keep_abandoned())
+    }
+}

@@ -1,0 +1,307 @@
+//! Calls with a key: made again though they may have run, and run once.
+
+use mcp_resilience::{
+    ResilienceLayer,
+    backoff::{Backoff, Jitter},
+    call::IdempotencyKey,
+    call_log::CallLogLayer,
+    idempotency::{IdempotencyLayer, REPLAYED_META},
+    reconnect::ReconnectLayer,
+    retry::{RetryBuilder, RetryLayer},
+    rmcp::{
+        Resilient,
+        client::{Client, ClientBuilder, line_transport, transport_fn},
+    },
+};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler, ServiceExt,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    },
+    service::RequestContext,
+};
+use serde_json::{Map, json};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{
+    io::{DuplexStream, duplex},
+    sync::watch,
+    time::sleep,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A ticket office: what it sold, and with which keys.
+#[derive(Clone, Default)]
+struct Office {
+    sold: Arc<Mutex<Vec<Option<String>>>>,
+    takes: Duration,
+    ended: Arc<Mutex<u32>>,
+}
+
+impl Office {
+    fn sold(&self) -> Vec<Option<String>> {
+        self.sold.lock().unwrap().clone()
+    }
+}
+
+impl ServerHandler for Office {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let reads = ToolAnnotations::default().read_only(true);
+        let tools = vec![
+            Tool::new("book", "", Map::new()),
+            Tool::new("list", "", Map::new()).with_annotations(reads),
+        ];
+        Ok(ListToolsResult::with_all_items(tools))
+    }
+
+    async fn call_tool(
+        &self,
+        _: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let number = {
+            let mut sold = self.sold.lock().unwrap();
+            let key = context.extensions.get::<IdempotencyKey>();
+            sold.push(key.map(|key| key.as_str().to_owned()));
+            sold.len()
+        };
+        sleep(self.takes).await;
+        *self.ended.lock().unwrap() += 1;
+        let text = ContentBlock::text(number.to_string());
+        Ok(CallToolResult::success(vec![text]).into())
+    }
+}
+
+/// Wires to one server, all of which can be cut at once.
+#[derive(Clone)]
+struct Wires {
+    office: Office,
+    layer: Option<IdempotencyLayer>,
+    cut: watch::Sender<()>,
+}
+
+impl Wires {
+    fn to(office: &Office, layer: Option<IdempotencyLayer>) -> Self {
+        Self {
+            office: office.clone(),
+            layer,
+            cut: watch::Sender::new(()),
+        }
+    }
+
+    fn dial(&self) -> DuplexStream {
+        let (near, mut middle) = duplex(1 << 16);
+        let (mut other, far) = duplex(1 << 16);
+        let mut cut = self.cut.subscribe();
+        tokio::spawn(async move {
+            tokio::select! {
+                _ = tokio::io::copy_bidirectional(&mut middle, &mut other) => {}
+                _ = cut.changed() => {}
+            }
+        });
+        let log = || ResilienceLayer::builder().log(CallLogLayer::off());
+        match &self.layer {
+            Some(layer) => {
+                let preset = log().idempotency(layer.clone()).build().unwrap();
+                serve(Resilient::with_preset(self.office.clone(), &preset), far);
+            }
+            None => {
+                let preset = log().build().unwrap();
+                serve(Resilient::with_preset(self.office.clone(), &preset), far);
+            }
+        }
+        near
+    }
+}
+
+fn serve(server: impl ServerHandler, far: DuplexStream) {
+    tokio::spawn(async move {
+        if let Ok(running) = server.serve(far).await {
+            let _ = running.waiting().await;
+        }
+    });
+}
+
+fn retry() -> RetryBuilder {
+    let backoff = Backoff::new(SECOND / 10, SECOND).unwrap();
+    RetryLayer::builder()
+        .max_attempts(5)
+        .backoff(backoff)
+        .jitter(Jitter::none())
+}
+
+fn builder(
+    wires: &Wires,
+    retry: RetryBuilder,
+    limit: Duration,
+) -> ClientBuilder<impl mcp_resilience::rmcp::client::Connector + use<>> {
+    let wires = wires.clone();
+    let connector = transport_fn(move || {
+        let (reader, writer) = tokio::io::split(wires.dial());
+        async move { Ok::<_, std::io::Error>(line_transport(reader, writer)) }
+    });
+    let resilience = ResilienceLayer::builder()
+        .log(CallLogLayer::off())
+        .retry(retry.build().unwrap())
+        .attempt_timeout(limit)
+        .build()
+        .unwrap();
+    Client::builder(connector)
+        .resilience(resilience)
+        .reconnect(ReconnectLayer::new(()))
+}
+
+fn tool(name: &'static str) -> CallToolRequestParams {
+    CallToolRequestParams::new(name)
+}
+
+fn text(response: CallToolResponse) -> (String, bool) {
+    let CallToolResponse::Complete(result) = response else {
+        panic!("{response:?}");
+    };
+    let is_replayed = result
+        .meta
+        .is_some_and(|meta| meta.0.contains_key(REPLAYED_META));
+    (
+        result.content[0].as_text().unwrap().text.clone(),
+        is_replayed,
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_answer_was_lost_is_made_again_runs_once_and_brings_its_answer() {
+    let office = Office {
+        takes: 3 * SECOND,
+        ..Office::default()
+    };
+    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
+    let client = builder(&wires, retry(), 60 * SECOND).idempotency_keys();
+    let client = client.connect().await.unwrap();
+    let cut = async {
+        sleep(SECOND).await;
+        wires.cut.send_replace(());
+    };
+    let (answer, ()) = tokio::join!(client.call_tool(tool("book")), cut);
+    assert_eq!(text(answer.unwrap()), ("1".to_owned(), true));
+    let sold = office.sold();
+    assert_eq!(sold.len(), 1, "{sold:?}");
+    assert_eq!(sold[0].as_ref().unwrap().len(), 32, "a random key");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_switch_or_the_servers_word_nothing_is_repeated() {
+    for (is_on, is_honoured) in [(false, true), (true, false)] {
+        let office = Office {
+            takes: 3 * SECOND,
+            ..Office::default()
+        };
+        let wires = Wires::to(&office, is_honoured.then(IdempotencyLayer::new));
+        let mut client = builder(&wires, retry(), 60 * SECOND);
+        if is_on {
+            client = client.idempotency_keys();
+        }
+        let client = client.connect().await.unwrap();
+        assert_eq!(client.catalog().honours_keys(), is_honoured);
+        let cut = async {
+            sleep(SECOND).await;
+            wires.cut.send_replace(());
+        };
+        let (answer, ()) = tokio::join!(client.call_tool(tool("book")), cut);
+        let (text, _) = text(answer.unwrap());
+        assert!(text.contains("may have run"), "{text}");
+        assert_eq!(office.sold(), [None]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_tools_that_may_not_run_twice_get_a_key() {
+    let office = Office::default();
+    let wires = Wires::to(&office, None);
+    let client = builder(&wires, retry(), SECOND).always_idempotency_keys();
+    let client = client.connect().await.unwrap();
+    client.call_tool(tool("list")).await.unwrap();
+    client.call_tool(tool("book")).await.unwrap();
+    let key = IdempotencyKey::new("order-123").unwrap();
+    let named = client.call("book", json!({})).idempotency_key(&key);
+    named.await.unwrap();
+    let sold = office.sold();
+    assert_eq!(sold[0], None);
+    assert_eq!(sold[1].as_ref().map(String::len), Some(32));
+    assert_eq!(
+        sold[2].as_deref(),
+        Some("order-123"),
+        "the caller's own stays"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_of_the_client_does_not_cancel_the_run() {
+    let office = Office {
+        takes: 30 * SECOND,
+        ..Office::default()
+    };
+    let layer = IdempotencyLayer::new();
+    let wires = Wires::to(&office, Some(layer.clone()));
+    let client = builder(&wires, retry().no_retry_window(), 10 * SECOND).idempotency_keys();
+    let client = client.connect().await.unwrap();
+    let answer = client.call_tool(tool("book")).await.unwrap();
+    assert_eq!(text(answer), ("1".to_owned(), true));
+    assert_eq!(*office.ended.lock().unwrap(), 1);
+
+    // Also if it is the last attempt that the limit abandons.
+    let once = builder(&wires, retry().max_attempts(1), 10 * SECOND).idempotency_keys();
+    let once = once.connect().await.unwrap();
+    let answer = once.call_tool(tool("book")).await.unwrap();
+    assert!(text(answer).0.contains("may have run"));
+    sleep(30 * SECOND).await;
+    assert_eq!(*office.ended.lock().unwrap(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_drops_its_call_cancels_the_run() {
+    let office = Office {
+        takes: 30 * SECOND,
+        ..Office::default()
+    };
+    let layer = IdempotencyLayer::new();
+    let wires = Wires::to(&office, Some(layer.clone()));
+    let client = builder(&wires, retry().no_retry_window(), 10 * SECOND).idempotency_keys();
+    let client = client.connect().await.unwrap();
+    // In the second attempt, when the run is of the first.
+    let dropped = tokio::time::timeout(15 * SECOND, client.call_tool(tool("book")));
+    assert!(dropped.await.is_err());
+    sleep(60 * SECOND).await;
+    assert_eq!(office.sold().len(), 1);
+    assert_eq!(*office.ended.lock().unwrap(), 0);
+    assert_eq!(layer.handle().running(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_not_trusted_is_not_trusted_with_keys() {
+    let office = Office {
+        takes: 3 * SECOND,
+        ..Office::default()
+    };
+    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
+    let client = builder(&wires, retry().distrust_server(), 60 * SECOND).idempotency_keys();
+    let client = client.connect().await.unwrap();
+    let cut = async {
+        sleep(SECOND).await;
+        wires.cut.send_replace(());
+    };
+    let (answer, ()) = tokio::join!(client.call_tool(tool("book")), cut);
+    assert!(text(answer.unwrap()).0.contains("may have run"));
+    assert_eq!(office.sold().len(), 1);
+}
