@@ -10,6 +10,7 @@ mod exporters;
 mod metrics;
 mod processes;
 mod recorded;
+mod report;
 mod spans;
 
 #[path = "../core/support/mod.rs"]

@@ -20,7 +20,7 @@ fn written(arguments: &[&str]) -> (Vec<Value>, Vec<Value>) {
 }
 
 /// An example, built beside the tests.
-fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     let test = env::current_exe().unwrap();
     let profile = test.parent().and_then(|deps| deps.parent()).unwrap();
     let program = profile.join("examples").join(name);
