@@ -2,12 +2,8 @@ use crate::call::Hints;
 use std::{
     collections::HashMap,
     sync::{Arc, PoisonError, RwLock},
-    time::Duration,
 };
 use tokio::sync::OnceCell;
-
-/// How long a handler may take to list its tools for us. The first call waits for it.
-pub(crate) const ASK: Duration = Duration::from_secs(1);
 
 /// The most pages that we ask for.
 pub(crate) const PAGES: usize = 100;

@@ -23,7 +23,7 @@ pub use self::{
     stop::Stop,
 };
 pub(crate) use self::{
-    learned::{ASK, Learned, PAGES},
+    learned::{Learned, PAGES},
     lifetime::{CLOSE, Lifetime, MOMENT},
     net::Net,
     refused::{cut_off, refused, shut_down},

@@ -58,16 +58,19 @@ impl Running {
     }
 
     /// Waits for the runs of this layer, too, that have lost their caller.
+    #[cfg(feature = "rmcp")]
     pub(crate) fn keep(&self, keyed: &IdempotencyHandle) {
         let _ = self.0.keyed.set(keyed.clone());
     }
 
     /// Whether a layer remembers calls by their keys.
+    #[cfg(feature = "rmcp")]
     pub(crate) fn remembers_keys(&self) -> bool {
         self.0.keyed.get().is_some()
     }
 
     /// Whether a run goes on without a caller.
+    #[cfg(feature = "rmcp")]
     pub(crate) fn goes_on_alone(&self) -> bool {
         let keyed = self.0.keyed.get();
         keyed.is_some_and(|keyed| keyed.running() > 0)

@@ -6,7 +6,7 @@
 //! one as it was, what was kept goes up in its place; one that it changed is its own.
 
 use crate::{
-    failure::{BoxError, Chain, Class, Failure, Returned, RpcError},
+    failure::{BoxError, Chain, Class, Failure, RpcError},
     ledger::CallId,
 };
 use std::cell::RefCell;
@@ -17,18 +17,6 @@ tokio::task_local! {
 
 /// A handler that throws more than so many, and returns none of them, has no use for the oldest.
 const CAPACITY: usize = 16;
-
-/// Runs a handler, and gives what it threw as it threw it; but for what only its author may say of
-/// the call.
-pub(crate) async fn catch<T>(
-    handler: impl Future<Output = Result<T, RpcError>>,
-) -> Result<T, BoxError> {
-    let exchanging = async {
-        let answer = handler.await;
-        answer.map_err(|error| Returned::by_handler(exchange(error)))
-    };
-    keeping(exchanging).await
-}
 
 /// Runs a handler whose errors are to be [exchanged](exchange), or [taken](take), in the same future.
 pub(crate) async fn keeping<T>(handler: impl Future<Output = T>) -> T {

@@ -116,6 +116,8 @@
 //!
 //! # Not seen
 //!
+//! tower-mcp keeps of a request's `_meta` only what it knows, so a key for
+//! [`idempotency`](crate::idempotency) does not arrive; a preset with that layer is not taken.
 //! The JSON-RPC layer of tower-mcp answers requests that it cannot read, so they leave no line in the log.
 //! A tool that runs as a task answers when the task begins: what becomes of it is up to the task. The session
 //! is in the log if the server bridges a [`SessionId`].
@@ -129,4 +131,4 @@ pub use self::{
     server::{PresetStack, Resilient, ResilientLayer, RouterService, ServerAnswer, ServerCall},
     session_id::SessionId,
 };
-pub use crate::serve::{AnyError, Attempt, Shutdown, Stop};
+pub use crate::serve::{AnyError, Attempt, Shutdown, StdinReader, StdoutWriter, Stop, stdio};

@@ -1,7 +1,7 @@
 //! From a failure to the error that rmcp sends.
 
 use crate::{
-    failure::{Failure, RpcError},
+    failure::{BoxError, Failure, Returned, RpcError},
     serve::{AnyError, thrown},
 };
 use ::rmcp::{
@@ -49,6 +49,18 @@ pub(super) fn data(error: RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
 }
 
-pub(super) fn rpc_error(error: ErrorData) -> RpcError {
+/// Runs a handler, and gives what it threw as it threw it; but for what only its author may say of
+/// the call.
+pub(super) async fn catch<T>(
+    handler: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, BoxError> {
+    let exchanging = async {
+        let answer = handler.await;
+        answer.map_err(|error| Returned::by_handler(thrown::exchange(rpc_error(error))))
+    };
+    thrown::keeping(exchanging).await
+}
+
+fn rpc_error(error: ErrorData) -> RpcError {
     RpcError::new(error.code.0, error.message, error.data)
 }

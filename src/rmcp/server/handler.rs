@@ -1,9 +1,9 @@
-use super::{Attempt, ServerAnswer, ServerCall, error_data::rpc_error};
+use super::{Attempt, ServerAnswer, ServerCall, error_data::catch};
 use crate::{
     call::{Ticker, ToolCall},
     failure::BoxError,
     rmcp::{Answer, Request},
-    serve::{self, Running, thrown},
+    serve::{self, Running},
 };
 use ::rmcp::ServerHandler;
 use std::{
@@ -58,8 +58,7 @@ impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
         let handler = Arc::clone(&self.handler);
         let running = self.running.clone();
         Box::pin(async move {
-            let answer = answer(&*handler, call, Attempt::new(attempt), ticker);
-            let answer = thrown::catch(async { answer.await.map_err(rpc_error) });
+            let answer = catch(answer(&*handler, call, Attempt::new(attempt), ticker));
             let _reported = reported;
             // The answer first: one that is there is not thrown away.
             tokio::select! {

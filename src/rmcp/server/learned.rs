@@ -1,16 +1,20 @@
-use super::{Resilient, error_data::rpc_error};
+use super::{Resilient, error_data::catch};
 use crate::{
     call::Hints,
     failure::Failure,
     rmcp::{Request, request::said_of},
-    serve::{ASK, Learned, Net, PAGES, thrown},
+    serve::{Learned, Net, PAGES},
 };
 use ::rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{ListToolsResult, PaginatedRequestParams},
     service::RequestContext,
 };
+use std::time::Duration;
 use tokio::time::timeout;
+
+/// How long the handler may take to list its tools for us. The first call waits for it.
+const ASK: Duration = Duration::from_secs(1);
 
 /// Remembers a page of a list that a client asked for.
 pub(super) fn learn(learned: &Learned, page: &ListToolsResult) {
@@ -51,9 +55,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// In the name of the client whose call it is. A call that comes meanwhile waits too.
     async fn ask_for_list(&self, context: &RequestContext<RoleServer>) {
         let ask = || async {
-            let walk = Net::under(thrown::catch(async {
-                self.walk(context).await.map_err(rpc_error)
-            }));
+            let walk = Net::under(catch(self.walk(context)));
             let failure = match timeout(ASK, walk).await {
                 Ok(Ok(Ok(()))) => return,
                 Ok(Ok(Err(error))) => Failure::from_any(error),

@@ -31,6 +31,9 @@ pub(super) async fn hints(
     let McpRequest::CallTool(params) = &request.inner else {
         return None;
     };
+    if learned.has_list() {
+        return learned.get(&params.name);
+    }
     learned
         .ask_once(|| async {
             // A filter of the user's may panic; it does so again, and is told, when the tool is called.
