@@ -2,7 +2,7 @@
 //!
 //! A call whose answer was lost can be neither repeated nor trusted, unless the server knows it again. With
 //! this layer it does: the caller gives the call a key, the same for all its attempts. The layer claims the
-//! key in a [store](store), runs the call, keeps its outcome, and answers later attempts from the store:
+//! key in a [store], runs the call, keeps its outcome, and answers later attempts from the store:
 //! across lost connections, and with a suitable store across restarts and replicas.
 //!
 //! | A call comes with a key that | This layer |

@@ -215,7 +215,7 @@ impl Client {
     }
 
     /// Ends the connection. Calls that begin later, or wait for a connection, end at once. Calls that
-    /// run are waited for, up to the [`close_timeout`](ClientBuilder::close_timeout) of 10 s, and then
+    /// run are waited for, up to the [`close_timeout`](super::ClientBuilder::close_timeout) of 10 s, and then
     /// fail as `Cancelled`. After that the server is told, and a child process ended: that takes up to
     /// 8 s. Calls of other clients are not waited for.
     ///
