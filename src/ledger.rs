@@ -17,7 +17,10 @@ use std::{
     cell::RefCell,
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     task::{Context, Poll},
     time::Duration,
 };
@@ -26,6 +29,9 @@ use tokio::time::Instant;
 tokio::task_local! {
     static LEDGER: Slot;
 }
+
+/// How many ledgers there are in the process. Without any, nobody has to look for one.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 // Empty below the border.
 type Slot = RefCell<Option<Ledger>>;
@@ -111,6 +117,8 @@ impl Ledger {
     }
 
     fn under(id: CallId) -> Self {
+        // Whoever sees this ledger has seen the count: both come by the same way.
+        COUNT.fetch_add(1, Relaxed);
         Self(Arc::new(Shared {
             id,
             notes: Mutex::default(),
@@ -121,6 +129,9 @@ impl Ledger {
     /// none, the one that the call carries. Below the border there is none.
     #[inline]
     pub(crate) fn of(carried: impl FnOnce() -> Option<Self>) -> Option<Self> {
+        if !are_any() {
+            return None;
+        }
         LEDGER
             .try_with(|slot| slot.borrow().clone())
             .unwrap_or_else(|_| carried())
@@ -147,6 +158,17 @@ impl Ledger {
         self.note(|notes| taken = std::mem::take(notes));
         taken
     }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Relaxed);
+    }
+}
+
+#[inline]
+fn are_any() -> bool {
+    COUNT.load(Relaxed) != 0
 }
 
 impl Notes {
@@ -229,8 +251,10 @@ pub(crate) fn dropped_for() -> Option<Failure> {
 /// Closes the ledger of the call that is being polled, until what this gives is dropped.
 #[inline]
 pub(crate) fn close() -> Closed {
-    let ledger = LEDGER.try_with(RefCell::take).ok().flatten();
-    Closed { ledger }
+    let ledger = || LEDGER.try_with(RefCell::take).ok().flatten();
+    Closed {
+        ledger: are_any().then(ledger).flatten(),
+    }
 }
 
 pub(crate) struct Closed {

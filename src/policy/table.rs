@@ -4,7 +4,7 @@ use crate::call::{Method, ToolCall};
 /// Which settings of one layer apply to which calls.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
-    // Sorted by name. There are few, and comparing beats hashing.
+    // There are few, and most differ in their length: comparing beats hashing and sorting.
     named: Box<[(Box<str>, T)]>,
     rules: Box<[(Rule, T)]>,
     layer: T,
@@ -24,8 +24,7 @@ impl Place {
 }
 
 impl<T> Table<T> {
-    pub(super) fn new(mut named: Vec<(Box<str>, T)>, rules: Vec<(Rule, T)>, layer: T) -> Self {
-        named.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    pub(super) fn new(named: Vec<(Box<str>, T)>, rules: Vec<(Rule, T)>, layer: T) -> Self {
         Self {
             named: named.into(),
             rules: rules.into(),
@@ -74,10 +73,8 @@ impl<T> Table<T> {
         // A resource or a prompt may have the name of a tool.
         if !self.named.is_empty() && call.method() == Method::CallTool {
             let name = call.name();
-            let place = self
-                .named
-                .binary_search_by(|(other, _)| (**other).cmp(name));
-            if let Ok(at) = place {
+            let place = self.named.iter().position(|(other, _)| **other == *name);
+            if let Some(at) = place {
                 return Place::new(at);
             }
         }
