@@ -196,6 +196,7 @@ async fn run() -> u8 {
 
 impl Options {
     fn task(self) -> Result<Task, Box<dyn Error>> {
+        let given = arguments(self.arguments)?;
         let server = match (self.url, self.command.split_first()) {
             (Some(_), Some(_)) => return Err("give a url or a command, and not both".into()),
             (None, None) => {
@@ -232,7 +233,7 @@ impl Options {
             Some(_) if self.resources || self.prompts || self.read.is_some() => {
                 return Err("give a tool, or something else to do, and not both".into());
             }
-            Some(tool) => Job::Call(tool, arguments(self.arguments)?),
+            Some(tool) => Job::Call(tool, given),
             None if self.list => Job::List,
             None if self.resources => Job::Resources,
             None if self.prompts => Job::Prompts,

@@ -1,6 +1,11 @@
 //! `examples/call.rs`, as its users run it.
 
-use crate::support::{Ledger, Port, program, within};
+use crate::support::{
+    Ledger, Port, Scripted, program,
+    scripted::{events, result},
+    within,
+};
+use axum::body::Body;
 use serde_json::{Value, json};
 use std::process::{Output, Stdio};
 use tokio::{process::Command, task::JoinSet};
@@ -141,6 +146,7 @@ async fn a_list_shows_the_tools_with_their_annotations() {
         .find(|tool| tool["name"] == "look")
         .unwrap();
     assert_eq!(look["annotations"]["readOnlyHint"], true);
+    assert_eq!(look["inputSchema"]["type"], "object");
 }
 
 #[tokio::test]
@@ -151,6 +157,123 @@ async fn a_server_over_http_is_called_by_its_url() {
     let (code, stdout, stderr) = said(&output);
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stdout.contains("k ran 1 time(s)"), "{stdout}");
+}
+
+#[tokio::test]
+async fn it_lists_and_reads_what_else_a_server_has_with_headers_and_a_token() {
+    let server = Scripted::start(|seen, _| {
+        assert_eq!(seen.headers["x-tenant"], "emma");
+        assert_eq!(seen.headers["authorization"], "Bearer t0ken");
+        let answer = match seen.method() {
+            "initialize" => json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}, "resources": {}, "prompts": {}},
+                "serverInfo": {"name": "scripted", "version": "1"},
+            }),
+            "resources/list" => json!({"resources": [{"uri": "a:1", "name": "one"}]}),
+            "prompts/list" => json!({"prompts": [{"name": "ask"}]}),
+            "resources/read" => {
+                json!({"contents": [{"uri": seen.message["params"]["uri"], "text": "read"}]})
+            }
+            _ => return None,
+        };
+        Some(result(&seen.message["id"], &answer))
+    })
+    .await;
+    for (words, expected) in [
+        (&["--resources"][..], json!([{"uri": "a:1", "name": "one"}])),
+        (&["--prompts"], json!([{"name": "ask"}])),
+        (
+            &["--read", "a:1"],
+            json!({"contents": [{"uri": "a:1", "text": "read"}]}),
+        ),
+    ] {
+        let options = [
+            "--json",
+            "--header",
+            "X-Tenant: emma",
+            "--bearer-env",
+            "CALL_TOKEN",
+        ];
+        let running = Command::new(program("call"))
+            .args(options.iter().chain(words))
+            .args(["--url", &server.url])
+            .env("CALL_TOKEN", "t0ken")
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output();
+        let output = within("the end of the program", running).await.unwrap();
+        let (code, stdout, stderr) = said(&output);
+        assert_eq!(code, Some(0), "{words:?}: {stderr}");
+        assert_eq!(stdout.lines().count(), 1, "{stdout}");
+        let printed: Value = serde_json::from_str(&stdout).unwrap();
+        for (name, value) in expected.as_object().into_iter().flatten() {
+            assert_eq!(printed[name], *value);
+        }
+        if expected.is_array() {
+            assert_eq!(printed, expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn it_shows_progress_and_gives_the_server_its_variables() {
+    let server = Scripted::start(|seen, _| {
+        (seen.method() == "tools/call").then(|| {
+            let token = &seen.message["params"]["_meta"]["progressToken"];
+            let report = json!({"progressToken": token, "progress": 15, "total": 30, "message": "half\u{1b}"});
+            let report = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": report});
+            let answer = json!({"content": [{"type": "text", "text": "done"}]});
+            let answer = json!({"jsonrpc": "2.0", "id": seen.message["id"], "result": answer});
+            events(Body::from(format!("data: {report}\n\ndata: {answer}\n\n")))
+        })
+    })
+    .await;
+    let output = run(&["--progress", "--url", &server.url, "look"]).await;
+    let (code, _, stderr) = said(&output);
+    assert_eq!(code, Some(0), "{stderr}");
+    let bar = format!(
+        "[{}{}] 15 of 30 half\\u{{1b}}",
+        "#".repeat(15),
+        ".".repeat(15)
+    );
+    assert_eq!(stderr.lines().next(), Some(&*bar));
+
+    let ledger = Ledger::new();
+    let script = format!(
+        "[ \"$CALL_KIND\" = a=b ] || exit 9; exec '{}' --ledger '{}'",
+        program("hostile").display(),
+        ledger.path().display()
+    );
+    let output = run(&[
+        "--env",
+        "CALL_KIND=a=b",
+        "--list",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ])
+    .await;
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output).2);
+}
+
+#[tokio::test]
+async fn a_forgotten_separator_is_explained_and_the_version_is_told() {
+    for words in [
+        &["look", "npx"][..],
+        &["look", "{}", "npx", "server"],
+        &["look", "{}", "npx", "-y", "server"],
+    ] {
+        let (code, _, stderr) = said(&run(words).await);
+        assert_eq!(code, Some(64), "{words:?}");
+        assert!(stderr.contains("`--`"), "{words:?}: {stderr}");
+    }
+    let (code, stdout, _) = said(&run(&["--version"]).await);
+    assert_eq!(
+        (code, stdout.trim()),
+        (Some(0), concat!("call ", env!("CARGO_PKG_VERSION")))
+    );
 }
 
 #[tokio::test]
@@ -203,6 +326,28 @@ async fn bad_usage_says_what_is_wrong_and_starts_nothing() {
         (&["--deadline=-1", "look", "--", "true"], "--deadline"),
         (&["--max-attempts", "0", "look", "--", "true"], "attempt"),
         (&["--no-such-option"], "--no-such-option"),
+        (&["--list", "--prompts", "--", "true"], "cannot be used"),
+        (&["--read", "a:1", "look", "--", "true"], "not both"),
+        (
+            &["look", "--header", "x", "--url", "http://127.0.0.1:9"],
+            "NAME: VALUE",
+        ),
+        (&["look", "--header", "x: y", "--", "true"], "for a url"),
+        (&["look", "--env", "x", "--", "true"], "NAME=VALUE"),
+        (
+            &["look", "--env", "x=y", "--url", "http://127.0.0.1:9"],
+            "for a command",
+        ),
+        (
+            &[
+                "look",
+                "--bearer-env",
+                "NO_SUCH_VARIABLE",
+                "--url",
+                "http://127.0.0.1:9",
+            ],
+            "is not set",
+        ),
     ];
     for (arguments, text) in cases {
         let (code, stdout, stderr) = said(&run(arguments).await);

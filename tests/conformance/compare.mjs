@@ -1,7 +1,7 @@
 // Compares two runs of the suite: compare.mjs BARE WRAPPED, each a directory of REVISION/SCENARIO-TIME/checks.json.
 // Prints both, and exits with 1 if WRAPPED passes less than BARE, or if BARE passed nothing.
 
-import { readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const list = (directory) => {
@@ -17,9 +17,12 @@ const read = (directory) => {
   const scenarios = {};
   for (const revision of list(directory)) {
     for (const run of list(join(directory, revision))) {
+      // A scenario that the revision does not have leaves none.
+      const path = join(directory, revision, run, 'checks.json');
+      if (!existsSync(path)) continue;
       const name = run.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT.*$/, '');
       const checks = (scenarios[`${revision} ${name}`] ??= {});
-      for (const { id, status } of JSON.parse(readFileSync(join(directory, revision, run, 'checks.json')))) {
+      for (const { id, status } of JSON.parse(readFileSync(path))) {
         const statuses = (checks[id] ??= {});
         statuses[status] = (statuses[status] ?? 0) + 1;
       }
