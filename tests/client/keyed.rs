@@ -112,15 +112,12 @@ impl Wires {
             }
         });
         let log = || ResilienceLayer::builder().log(CallLogLayer::off());
-        match &self.layer {
-            Some(layer) => {
-                let preset = log().idempotency(layer.clone()).build().unwrap();
-                serve(Resilient::with_preset(self.office.clone(), &preset), far);
-            }
-            None => {
-                let preset = log().build().unwrap();
-                serve(Resilient::with_preset(self.office.clone(), &preset), far);
-            }
+        if let Some(layer) = &self.layer {
+            let preset = log().idempotency(layer.clone()).build().unwrap();
+            serve(Resilient::with_preset(self.office.clone(), &preset), far);
+        } else {
+            let preset = log().build().unwrap();
+            serve(Resilient::with_preset(self.office.clone(), &preset), far);
         }
         near
     }

@@ -136,7 +136,8 @@ impl Client {
         let Parts { shared, stack, .. } = &self.parts;
         let mut call = settings(shared.catalog.call(request));
         let attic = self.parts.keys.give(&mut call);
-        let answer = stack.clone().oneshot(call);
+        // Large: it holds the futures of all layers.
+        let answer = Box::pin(stack.clone().oneshot(call));
         seen_to_its_end(&shared.census, attic, answer).await
     }
 
