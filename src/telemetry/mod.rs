@@ -77,7 +77,7 @@
 //!
 //! # When to use it
 //!
-//! The trace is for one call; for numbers over many, use [`metrics`](crate::metrics), and for questions
+//! The trace is for one call; for numbers over many, use the module `metrics`, and for questions
 //! that nobody thought of before, the [log](crate::call_log), whose lines have the ids of trace and span.
 //!
 //! # Costs
