@@ -74,11 +74,10 @@ impl Server {
     /// Until it answers.
     async fn wait(&self) {
         loop {
+            // A server with other settings may refuse what is asked of it, but it answers.
             match RedisStore::connect(&self.url()).await {
-                Ok(_) => return,
                 Err(error) if is_early(&error) => sleep(Duration::from_millis(20)).await,
-                // A server with other settings may refuse what is asked of it, but it answers.
-                Err(_) => return,
+                _ => return,
             }
         }
     }

@@ -1,40 +1,23 @@
-use super::{Claim, Claimed, Ending, Store, StoreError, StoreFuture, Token, Value};
+use super::super::{Claim, Claimed, Ending, StoreError, Token, Value};
 use crate::idempotency::{Fingerprint, RecordId};
 use std::{
     collections::{BTreeSet, HashMap},
-    fmt,
-    future::ready,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::time::Instant;
 
-/// The bound, unless it is set: 64 MiB.
-const CAPACITY: usize = 64 << 20;
-
 /// What a record costs beside the bytes of its outcome: its two entries, with room to grow.
 const RECORD: usize = 512;
 
-/// Keeps records in the memory of the process. Clones share them.
-///
-/// The answer of a lost call is found after a lost connection, and not after a restart of the process.
-///
-/// Bounded by bytes: 64 MiB, unless [set](Self::with_capacity). If there is no room for a claim, the
-/// oldest answers are let go first: their calls are still known as done, and answered with
-/// the code `idempotency_not_kept`. If that is not enough, the claim fails and nothing runs.
-#[derive(Clone)]
-pub struct MemoryStore {
-    shared: Arc<Mutex<Records>>,
-}
-
-struct Records {
+/// All records of a store.
+pub(super) struct Records {
     by_id: HashMap<RecordId, Record>,
     // Each record has one entry here.
     expiring: BTreeSet<(Instant, RecordId)>,
     // And each whose answer is kept has one here.
     answers: BTreeSet<(Instant, RecordId)>,
-    bytes: usize,
-    capacity: usize,
+    pub(super) bytes: usize,
+    pub(super) capacity: usize,
 }
 
 struct Record {
@@ -77,53 +60,27 @@ impl Record {
     }
 }
 
-impl MemoryStore {
-    /// A store that holds at most 64 MiB.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::with_capacity(CAPACITY)
-    }
-
-    /// A store that holds at most so many bytes. A record counts for 512 bytes, and its outcome for its
-    /// length.
-    #[must_use]
-    pub fn with_capacity(bytes: usize) -> Self {
-        Self {
-            shared: Arc::new(Mutex::new(Records {
-                by_id: HashMap::new(),
-                expiring: BTreeSet::new(),
-                answers: BTreeSet::new(),
-                bytes: 0,
-                capacity: bytes,
-            })),
-        }
-    }
-
-    /// How many bytes are held.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        self.records().bytes
-    }
-
-    // Never held while something is waited for.
-    fn records(&self) -> MutexGuard<'_, Records> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Default for MemoryStore {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-fn after(now: Instant, wait: Duration) -> Instant {
+pub(super) fn after(now: Instant, wait: Duration) -> Instant {
     // Beyond the end of time: a hundred years are as good.
     const LONG: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
     now + wait.min(LONG)
 }
 
 impl Records {
+    pub(super) fn new(capacity: usize) -> Self {
+        Self {
+            by_id: HashMap::new(),
+            expiring: BTreeSet::new(),
+            answers: BTreeSet::new(),
+            bytes: 0,
+            capacity,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
     /// Lets go of records whose time is over.
     fn expire(&mut self, now: Instant) {
         while let Some((at, id)) = self.expiring.first().copied() {
@@ -177,7 +134,12 @@ impl Records {
         true
     }
 
-    fn claim(&mut self, id: &RecordId, claim: &Claim, now: Instant) -> Result<Claimed, StoreError> {
+    pub(super) fn claim(
+        &mut self,
+        id: &RecordId,
+        claim: &Claim,
+        now: Instant,
+    ) -> Result<Claimed, StoreError> {
         self.expire(now);
         if let Some(record) = self.by_id.get(id) {
             if record.fingerprint != claim.fingerprint {
@@ -213,7 +175,13 @@ impl Records {
         Ok(Claimed::Ours)
     }
 
-    fn renew(&mut self, id: &RecordId, token: Token, lease: Duration, now: Instant) -> bool {
+    pub(super) fn renew(
+        &mut self,
+        id: &RecordId,
+        token: Token,
+        lease: Duration,
+        now: Instant,
+    ) -> bool {
         let record = self.by_id.get(id);
         let is_ours = |record: &&Record| {
             record.token == token && matches!(record.state, State::Claimed { .. })
@@ -260,7 +228,13 @@ impl Records {
         );
     }
 
-    fn complete(&mut self, id: &RecordId, token: Token, ending: Ending, expires: Instant) -> bool {
+    pub(super) fn complete(
+        &mut self,
+        id: &RecordId,
+        token: Token,
+        ending: Ending,
+        expires: Instant,
+    ) -> bool {
         match self.by_id.get(id) {
             Some(record) if record.is_of(token) => {
                 let state = match ending {
@@ -275,7 +249,7 @@ impl Records {
         }
     }
 
-    fn release(&mut self, id: &RecordId, token: Token) -> bool {
+    pub(super) fn release(&mut self, id: &RecordId, token: Token) -> bool {
         let is_ours = self.by_id.get(id).is_some_and(|record| record.is_of(token));
         if is_ours {
             self.remove(id);
@@ -283,7 +257,7 @@ impl Records {
         is_ours
     }
 
-    fn settle(
+    pub(super) fn settle(
         &mut self,
         id: &RecordId,
         outcome: Option<Value>,
@@ -299,60 +273,5 @@ impl Records {
             None => self.remove(id),
         }
         true
-    }
-}
-
-impl Store for MemoryStore {
-    fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed> {
-        let claimed = self.records().claim(record, &claim, Instant::now());
-        Box::pin(ready(claimed))
-    }
-
-    fn renew<'a>(
-        &'a self,
-        record: &'a RecordId,
-        token: Token,
-        lease: Duration,
-    ) -> StoreFuture<'a, bool> {
-        let renewed = self.records().renew(record, token, lease, Instant::now());
-        Box::pin(ready(Ok(renewed)))
-    }
-
-    fn complete<'a>(
-        &'a self,
-        record: &'a RecordId,
-        token: Token,
-        ending: Ending,
-        keep: Duration,
-    ) -> StoreFuture<'a, bool> {
-        let expires = after(Instant::now(), keep);
-        let completed = self.records().complete(record, token, ending, expires);
-        Box::pin(ready(Ok(completed)))
-    }
-
-    fn release<'a>(&'a self, record: &'a RecordId, token: Token) -> StoreFuture<'a, bool> {
-        let released = self.records().release(record, token);
-        Box::pin(ready(Ok(released)))
-    }
-
-    fn settle<'a>(
-        &'a self,
-        record: &'a RecordId,
-        outcome: Option<Value>,
-        keep: Duration,
-    ) -> StoreFuture<'a, bool> {
-        let settled = self.records().settle(record, outcome, keep, Instant::now());
-        Box::pin(ready(Ok(settled)))
-    }
-}
-
-impl fmt::Debug for MemoryStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let records = self.records();
-        f.debug_struct("MemoryStore")
-            .field("records", &records.by_id.len())
-            .field("bytes", &records.bytes)
-            .field("capacity", &records.capacity)
-            .finish()
     }
 }

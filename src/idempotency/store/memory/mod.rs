@@ -1,0 +1,116 @@
+mod records;
+
+use self::records::{Records, after};
+use super::{Claim, Claimed, Ending, Store, StoreFuture, Token, Value};
+use crate::idempotency::RecordId;
+use std::{
+    fmt,
+    future::ready,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// The bound, unless it is set: 64 MiB.
+const CAPACITY: usize = 64 << 20;
+
+/// Keeps records in the memory of the process. Clones share them.
+///
+/// The answer of a lost call is found after a lost connection, and not after a restart of the process.
+///
+/// Bounded by bytes: 64 MiB, unless [set](Self::with_capacity). If there is no room for a claim, the
+/// oldest answers are let go first: their calls are still known as done, and answered with
+/// the code `idempotency_not_kept`. If that is not enough, the claim fails and nothing runs.
+#[derive(Clone)]
+pub struct MemoryStore {
+    shared: Arc<Mutex<Records>>,
+}
+
+impl MemoryStore {
+    /// A store that holds at most 64 MiB.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_capacity(CAPACITY)
+    }
+
+    /// A store that holds at most so many bytes. A record counts for 512 bytes, and its outcome for its
+    /// length.
+    #[must_use]
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self {
+            shared: Arc::new(Mutex::new(Records::new(bytes))),
+        }
+    }
+
+    /// How many bytes are held.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.records().bytes
+    }
+
+    // Never held while something is waited for.
+    fn records(&self) -> MutexGuard<'_, Records> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Store for MemoryStore {
+    fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed> {
+        let claimed = self.records().claim(record, &claim, Instant::now());
+        Box::pin(ready(claimed))
+    }
+
+    fn renew<'a>(
+        &'a self,
+        record: &'a RecordId,
+        token: Token,
+        lease: Duration,
+    ) -> StoreFuture<'a, bool> {
+        let renewed = self.records().renew(record, token, lease, Instant::now());
+        Box::pin(ready(Ok(renewed)))
+    }
+
+    fn complete<'a>(
+        &'a self,
+        record: &'a RecordId,
+        token: Token,
+        ending: Ending,
+        keep: Duration,
+    ) -> StoreFuture<'a, bool> {
+        let expires = after(Instant::now(), keep);
+        let completed = self.records().complete(record, token, ending, expires);
+        Box::pin(ready(Ok(completed)))
+    }
+
+    fn release<'a>(&'a self, record: &'a RecordId, token: Token) -> StoreFuture<'a, bool> {
+        let released = self.records().release(record, token);
+        Box::pin(ready(Ok(released)))
+    }
+
+    fn settle<'a>(
+        &'a self,
+        record: &'a RecordId,
+        outcome: Option<Value>,
+        keep: Duration,
+    ) -> StoreFuture<'a, bool> {
+        let settled = self.records().settle(record, outcome, keep, Instant::now());
+        Box::pin(ready(Ok(settled)))
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let records = self.records();
+        f.debug_struct("MemoryStore")
+            .field("records", &records.len())
+            .field("bytes", &records.bytes)
+            .field("capacity", &records.capacity)
+            .finish()
+    }
+}
