@@ -5,14 +5,55 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tokio::{io::AsyncWriteExt, process::ChildStdin};
 
-const HELLO: [&str; 2] = [
+pub(crate) const HELLO: [&str; 2] = [
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}"#,
     r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
 ];
 
-async fn write(stdin: &mut ChildStdin, line: &[u8]) {
+pub(crate) async fn write(stdin: &mut ChildStdin, line: &[u8]) {
     stdin.write_all(line).await.unwrap();
     stdin.write_all(b"\n").await.unwrap();
+}
+
+#[tokio::test]
+async fn case_113_a_request_is_answered_under_its_id_as_it_was_written() {
+    let (mut child, mut stdin, stdout) = Child::start(&[], &[]);
+    let mut stdout = Lines::read(stdout);
+    let hello = HELLO[0].replace(r#""id":0"#, r#""id":"init-1""#);
+    write(&mut stdin, hello.as_bytes()).await;
+    write(&mut stdin, HELLO[1].as_bytes()).await;
+    let ids = [
+        r#""7""#,
+        "0",
+        "-1",
+        "2.0",
+        "1.5",
+        "18446744073709551615",
+        "null",
+        "1",
+    ];
+    for id in ids {
+        let params = r#"{"name":"get_author","arguments":{"title":"Dune"}}"#;
+        let call =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#);
+        write(&mut stdin, call.as_bytes()).await;
+        let begin = format!(r#"{{"jsonrpc":"2.0","id":{id},"#);
+        let line = stdout.first(id, |line| line.starts_with(&begin)).await;
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        if id == "null" {
+            assert_eq!(answer["error"]["code"], -32600, "{line}");
+        } else {
+            assert_eq!(
+                answer["result"]["content"][0]["text"], "Frank Herbert",
+                "{id}"
+            );
+        }
+    }
+    let answers = stdout.so_far();
+    assert_eq!(answers.len(), ids.len() + 1, "one each: {answers:#?}");
+    assert!(answers[0].contains(r#""id":"init-1""#), "{answers:#?}");
+    drop(stdin);
+    assert_eq!(child.ended().await.code(), Some(0));
 }
 
 #[tokio::test]

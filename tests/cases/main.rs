@@ -18,7 +18,7 @@
 //! | 66 | a variable that is empty is missing, unless the caller says that it may be |
 //! | 75 | no log fails a call; who has to keep one of every call asks its sink |
 //!
-//! Cases 121 and 123 are with the tests of the client, in `signals` and `limits`.
+//! Cases 121, 123 and 124 are with the tests of the client, in `signals`, `limits` and `progress`.
 //!
 //! # Cases that do not concern this crate
 //!
@@ -44,6 +44,8 @@ mod logging;
 mod reconnect;
 mod retry;
 mod retry_after;
+#[cfg(feature = "rmcp")]
+mod served_log;
 #[cfg(feature = "rmcp")]
 mod server;
 mod stack;

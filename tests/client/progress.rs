@@ -12,6 +12,7 @@ use mcp_resilience::{
     ResilienceLayer,
     call::Hints,
     policy::{Policies, Policy},
+    retry::RetryLayer,
     rmcp::{
         Resilient,
         client::{Client, Http},
@@ -66,6 +67,10 @@ struct Told {
 
 impl Told {
     async fn start() -> Self {
+        Self::start_with(ResilienceLayer::new()).await
+    }
+
+    async fn start_with(resilience: ResilienceLayer) -> Self {
         let (says, said) = unbounded_channel::<Value>();
         let said = Arc::new(Mutex::new(said));
         let server = Scripted::start(move |seen, _| {
@@ -82,7 +87,8 @@ impl Told {
         .await;
         let (heard, hears) = unbounded_channel();
         let connector = Http::new(&*server.url).handler(Hears(heard));
-        let client = Client::connect(connector).await.unwrap();
+        let client = Client::builder(connector).resilience(resilience);
+        let client = client.connect().await.unwrap();
         Self {
             server,
             says,
@@ -152,6 +158,26 @@ async fn pass(time: Duration) {
     tokio::time::resume();
     // What is over now is over, whatever arrives.
     sleep(10 * MS).await;
+}
+
+/// With limits of minutes, so that no machine is too busy for them.
+#[tokio::test]
+async fn case_124_progress_keeps_a_call_alive_beyond_the_limit_of_its_attempt() {
+    let retry = RetryLayer::builder().deadline(600 * SECOND);
+    let resilience = ResilienceLayer::builder()
+        .retry(retry.build().unwrap())
+        .attempt_timeout(180 * SECOND);
+    let mut told = Told::start_with(resilience.build().unwrap()).await;
+    let call = told.begin().await;
+    for progress in 1..=8 {
+        pass(30 * SECOND).await;
+        told.report(progress.into()).await;
+    }
+    assert!(!call.is_finished());
+    told.answer();
+    let result = within("the answer", call).await.unwrap();
+    assert_ne!(result.is_error, Some(true), "{result:?}");
+    assert_eq!(told.server.count("tools/call"), 1);
 }
 
 #[tokio::test]

@@ -7,11 +7,7 @@ use crate::support::{
 };
 use axum::{body::Body, response::Response};
 use mcp_resilience::rmcp::client::{Client, Http};
-use rmcp::{
-    ClientHandler, RoleClient,
-    model::{CallToolRequestParams, CallToolResponse},
-    service::NotificationContext,
-};
+use rmcp::{ClientHandler, RoleClient, service::NotificationContext};
 use serde_json::{Value, json};
 use std::sync::{
     Arc,
@@ -171,39 +167,6 @@ async fn a_server_without_a_standing_stream_is_asked_once() {
         assert_eq!(gets.load(Relaxed), 1, "{code}");
         client.close().await;
     }
-}
-
-#[tokio::test]
-async fn events_that_are_no_messages_are_skipped_before_every_answer() {
-    let noise =
-        "event: ping\ndata: 2026-01-01\n\ndata: hello\n\n: a comment\n\nwhat: is this\n\nid: \n\n";
-    let server = Scripted::start(move |seen, _| {
-        let id = seen.message.get("id")?;
-        let result = match seen.method() {
-            "initialize" => json!({
-                "protocolVersion": "2025-11-25",
-                "capabilities": {"tools": {}},
-                "serverInfo": {"name": "scripted", "version": "1"},
-            }),
-            "tools/list" => json!({"tools": [{"name": "book", "inputSchema": {"type": "object"}}]}),
-            _ => json!({"content": [{"type": "text", "text": "fine"}]}),
-        };
-        let answer = json!({"jsonrpc": "2.0", "id": id, "result": result});
-        let body = format!("{noise}event: message\ndata: {answer}\n\n");
-        Some(events(Body::from(body)))
-    });
-    let server = server.await;
-    let client = connect(Http::new(&*server.url)).await;
-    assert_eq!(client.tools().unwrap().len(), 1);
-    let answer = within(
-        "an answer",
-        client.call_tool(CallToolRequestParams::new("book")),
-    )
-    .await;
-    let CallToolResponse::Complete(result) = answer.unwrap() else {
-        panic!("an answer of another kind");
-    };
-    assert_eq!(json!(result)["content"][0]["text"], "fine");
 }
 
 #[tokio::test]

@@ -133,42 +133,6 @@ async fn the_body_of_a_refusal_that_never_ends_hides_no_status_and_no_wait() {
 }
 
 #[tokio::test]
-async fn an_id_that_comes_back_as_a_text_is_the_same_id() {
-    let server = Scripted::start(|seen, _| {
-        let id = json!(seen.message["id"].to_string());
-        (seen.method() == "tools/call")
-            .then(|| result(&id, &json!({"content": [{"type": "text", "text": "fine"}]})))
-    });
-    let server = server.await;
-    let client = connect(Http::new(&*server.url), &Log::default()).await;
-    assert_eq!(call(&client, "book").await["content"][0]["text"], "fine");
-    assert_eq!(client.handle().generation(), 1);
-}
-
-#[tokio::test]
-async fn a_body_without_an_answer_ends_the_call_and_keeps_the_connection() {
-    for body in [
-        json!([]),
-        json!("fine"),
-        json!({"id": 77, "jsonrpc": "2.0", "result": {}}),
-        json!({}),
-    ] {
-        let log = Log::default();
-        let answer = body.clone();
-        let server = Scripted::start(move |seen, _| {
-            (seen.method() == "tools/call").then(|| json_body(&answer))
-        });
-        let server = server.await;
-        let client = connect(Http::new(&*server.url), &log).await;
-        assert_eq!(call(&client, "look").await["isError"], true, "{body}");
-        assert_eq!(log.line()["class"], "invalid_output", "{body}");
-        assert_eq!(log.line()["delivery"], "executed", "{body}");
-        assert_eq!(log.line()["attempts"], 1, "{body}");
-        assert_eq!(client.handle().generation(), 1, "{body}");
-    }
-}
-
-#[tokio::test]
 async fn the_transports_own_headers_are_sent_once_and_the_users_beside_them() {
     let server = Scripted::start(|_, _| None).await;
     let connector = Http::new(&*server.url)
@@ -479,14 +443,6 @@ async fn an_event_of_any_kind_that_carries_the_id_is_the_answer() {
     }
     let (result, line) = streamed(|answer| format!("data: hello {answer}\n\n")).await;
     assert_eq!(result["content"][0]["text"], "fine", "{line}");
-}
-
-#[tokio::test]
-async fn the_last_event_of_a_stream_needs_no_empty_line_after_it() {
-    for end in ["", "\n"] {
-        let (result, line) = streamed(move |answer| format!("data: {answer}{end}")).await;
-        assert_eq!(result["content"][0]["text"], "fine", "{end:?}: {line}");
-    }
 }
 
 #[tokio::test]

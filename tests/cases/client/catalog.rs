@@ -2,7 +2,7 @@
 
 use super::{connect, make, none};
 use crate::peer::{
-    Ledger, Log, Scripted, program,
+    Ledger, Log, SECOND, Scripted, program,
     scripted::{json_body, result, status},
     within,
 };
@@ -11,12 +11,12 @@ use mcp_resilience::call::Hints;
 use rmcp::model::CallToolRequestParams;
 use serde_json::{Value, json};
 use std::process::{Output, Stdio};
-use tokio::process::Command;
+use tokio::{process::Command, time::Instant};
 
 /// Runs `call --list` to its end: exit code, stdout and stderr.
 async fn list(server: &[&str]) -> (Option<i32>, String, String) {
     let running = Command::new(program("call"))
-        .args(["--timeout", "20", "--list"])
+        .args(["--timeout", "10", "--list"])
         .args(server)
         .stdin(Stdio::null())
         .kill_on_drop(true)
@@ -96,6 +96,12 @@ async fn case_102_a_list_that_fails_is_no_empty_list() {
     assert_eq!((code, &*stdout), (Some(4), ""), "{stderr}");
     assert!(stderr.contains("registry locked"), "{stderr}");
 
+    let hangs = Ledger::new();
+    let line = with(&hangs, "--list-mute".to_owned());
+    let (code, stdout, stderr) = list(&line.each_ref().map(String::as_str)).await;
+    assert_eq!((code, &*stdout), (Some(4), ""), "{stderr}");
+    assert!(stderr.contains("within"), "{stderr}");
+
     let second = listing(|id, n| match n {
         0 => Some(result(id, &page(&["a"], "2"))),
         _ => Some(status(500)),
@@ -148,8 +154,10 @@ async fn case_104_a_rate_limit_on_the_list_is_waited_out_and_a_refusal_is_told()
         })
     });
     let server = server.await;
+    let begun = Instant::now();
     let (code, stdout, stderr) = list(&["--url", &server.url]).await;
     assert_eq!(code, Some(0), "{stderr}");
+    assert!(begun.elapsed() >= 2 * SECOND, "never earlier");
     assert_eq!(names(&stdout), ["book", "look"]);
     assert_eq!(server.count("tools/list"), 2);
 

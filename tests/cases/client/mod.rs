@@ -1,6 +1,8 @@
 //! The cases of a client, against servers in processes of their own and over real sockets.
 
+mod answers;
 mod catalog;
+mod http;
 mod launcher;
 mod sessions;
 

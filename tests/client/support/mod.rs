@@ -1,5 +1,6 @@
 //! What the tests of the client share: servers as processes, and what is known of them.
 
+pub(crate) mod answered;
 mod hostile;
 mod log;
 mod peers;

@@ -1,12 +1,17 @@
+use super::MS;
 use axum::{
     Router,
     body::{Body, Bytes},
     extract::State,
-    http::{HeaderMap, Method, StatusCode, header::CONTENT_TYPE},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header::CONTENT_TYPE},
     response::Response,
 };
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex};
+use std::{
+    io,
+    sync::{Arc, Mutex},
+};
 use tokio::task::JoinHandle;
 
 /// One request, as the server saw it.
@@ -135,6 +140,40 @@ pub(crate) fn json_body(body: &Value) -> Response {
 pub(crate) fn events(body: Body) -> Response {
     let response = Response::builder().header(CONTENT_TYPE, "text/event-stream");
     response.body(body).unwrap()
+}
+
+/// How a body ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BodyEnd {
+    InOrder,
+    BreaksOff,
+    Never,
+}
+
+/// Any response; it has no content type if that is empty.
+pub(crate) fn response(
+    status: u16,
+    content_type: &str,
+    body: impl Into<Bytes>,
+    end: BodyEnd,
+) -> Response {
+    let body = stream::iter([Ok::<Bytes, io::Error>(body.into())]);
+    let body = match end {
+        BodyEnd::InOrder => Body::from_stream(body),
+        BodyEnd::BreaksOff => Body::from_stream(body.chain(stream::once(async {
+            // The body first, so that it is not lost with its end.
+            tokio::time::sleep(50 * MS).await;
+            Err(io::Error::other("broken off"))
+        }))),
+        BodyEnd::Never => Body::from_stream(body.chain(stream::pending())),
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = StatusCode::from_u16(status).unwrap();
+    if !content_type.is_empty() {
+        let content_type = HeaderValue::from_str(content_type).unwrap();
+        response.headers_mut().insert(CONTENT_TYPE, content_type);
+    }
+    response
 }
 
 pub(crate) fn status(code: u16) -> Response {

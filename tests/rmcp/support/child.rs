@@ -41,8 +41,8 @@ impl Child {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> (Self, ChildStdin, ChildStdout) {
-        let (mut child, stdin, stdout, stderr) = Self::spawn(name, arguments, variables);
-        child.stderr = Lines::read(stderr);
+        let (mut child, stdin, stdout) = Self::spawn(name, arguments, variables, Stdio::piped());
+        child.stderr = Lines::read(child.take_stderr());
         (child, stdin, stdout)
     }
 
@@ -51,14 +51,19 @@ impl Child {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> (Self, ChildStdin, ChildStdout, ChildStderr) {
-        Self::spawn(Sdk::here().bookshop(), arguments, variables)
+        let name = Sdk::here().bookshop();
+        let (mut child, stdin, stdout) = Self::spawn(name, arguments, variables, Stdio::piped());
+        let stderr = child.take_stderr();
+        (child, stdin, stdout, stderr)
     }
 
-    fn spawn(
+    /// Starts one of the examples with a stderr that is given.
+    pub(crate) fn spawn(
         name: &str,
         arguments: &[&str],
         variables: &[(&str, &str)],
-    ) -> (Self, ChildStdin, ChildStdout, ChildStderr) {
+        stderr: Stdio,
+    ) -> (Self, ChildStdin, ChildStdout) {
         let mut process = Command::new(program(name))
             .args(arguments)
             // The backtraces of the panics that tests bring about would only cost time.
@@ -66,17 +71,20 @@ impl Child {
             .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let stdin = ChildStdin::from_std(process.stdin.take().unwrap()).unwrap();
         let stdout = ChildStdout::from_std(process.stdout.take().unwrap()).unwrap();
-        let stderr = ChildStderr::from_std(process.stderr.take().unwrap()).unwrap();
         let child = Self {
             process,
             stderr: Lines::read(tokio::io::empty()),
         };
-        (child, stdin, stdout, stderr)
+        (child, stdin, stdout)
+    }
+
+    fn take_stderr(&mut self) -> ChildStderr {
+        ChildStderr::from_std(self.process.stderr.take().unwrap()).unwrap()
     }
 
     /// Waits for its own end.
