@@ -52,8 +52,7 @@ pub struct LineTransport<R, W> {
     text: Option<Text>,
     /// Read, and not handed on yet.
     ready: VecDeque<ClientJsonRpcMessage>,
-    /// Answers that are still to be written, and whether the writing has begun.
-    answers: VecDeque<Vec<u8>>,
+    /// Whether answers of its own are still to be written.
     is_answering: bool,
     told: Told,
 }
@@ -71,7 +70,6 @@ where
             ids: Arc::default(),
             text: None,
             ready: VecDeque::new(),
-            answers: VecDeque::new(),
             is_answering: false,
             told: Told::default(),
         }
@@ -92,7 +90,7 @@ where
         let Skipped { text, is_json } = text.skipped()?;
         if is_json {
             let refused = Refused::request(text.reason.clone());
-            self.answers.push_back(refused.answer("null"));
+            self.answer(&refused.answer("null"));
         }
         self.tell(text);
         None
@@ -107,12 +105,21 @@ where
                 Some(*message)
             }
             Found::Refused(answer) => {
-                self.answers.push_back(answer);
+                self.answer(&answer);
                 None
             }
             // Counted where it was found.
             Found::Nothing(_) => None,
         }
+    }
+
+    fn answer(&mut self, line: &[u8]) {
+        // Adding a line that is there cannot fail.
+        let _ = self.writer.add(|lines| {
+            lines.extend_from_slice(line);
+            Ok(())
+        });
+        self.is_answering = true;
     }
 
     fn take(&mut self, line: Line) {
@@ -157,16 +164,18 @@ where
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
-        let line = written(&message, &mut self.ids());
         let writer = self.writer.clone();
-        async move { writer.write(&mut VecDeque::from([line?])).await }
+        let added = writer.add(|lines| write(&message, &mut self.ids(), lines));
+        async move {
+            added?;
+            writer.flush().await
+        }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if self.is_answering || !self.answers.is_empty() {
-                self.is_answering = true;
-                self.writer.write(&mut self.answers).await.ok()?;
+            if self.is_answering {
+                self.writer.flush().await.ok()?;
                 self.is_answering = false;
             }
             if let Some(message) = self.ready.pop_front() {
@@ -206,24 +215,30 @@ fn lock(ids: &Mutex<Ids>) -> MutexGuard<'_, Ids> {
     ids.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A message on one line; an answer under the id that the client wrote.
-fn written(message: &TxJsonRpcMessage<RoleServer>, ids: &mut Ids) -> io::Result<Vec<u8>> {
+/// Writes a message on one line; an answer under the id that the client wrote.
+fn write(
+    message: &TxJsonRpcMessage<RoleServer>,
+    ids: &mut Ids,
+    lines: &mut Vec<u8>,
+) -> io::Result<()> {
     match message {
         JsonRpcMessage::Response(response) => {
             if let Some(id) = ids.left(&response.id) {
-                return Ok(refused::answer(&id, "result", &response.result));
+                lines.extend(refused::answer(&id, "result", &response.result));
+                return Ok(());
             }
         }
         JsonRpcMessage::Error(error) => {
             if let Some(id) = error.id.as_ref().and_then(|id| ids.left(id)) {
-                return Ok(refused::answer(&id, "error", &error.error));
+                lines.extend(refused::answer(&id, "error", &error.error));
+                return Ok(());
             }
         }
         JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {}
     }
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    Ok(line)
+    serde_json::to_writer(&mut *lines, message)?;
+    lines.push(b'\n');
+    Ok(())
 }
 
 /// A call that nobody waits for is not run.

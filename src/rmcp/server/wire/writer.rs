@@ -1,12 +1,26 @@
-use std::{collections::VecDeque, io, sync::Arc};
+use std::{
+    io, mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
-    sync::Mutex,
+    sync,
 };
 
-/// Writes lines to a stream, each whole: a write that is given up half way goes on with the next.
+/// A buffer that has grown beyond this is given back.
+const KEPT: usize = 64 * 1024;
+
+/// Writes lines to a stream, each whole: a write that is given up half way goes on with the next. The
+/// buffers are used again, so that a line costs no allocation.
 #[derive(Debug)]
-pub(super) struct Writer<W>(Arc<Mutex<Option<Out<W>>>>);
+pub(super) struct Writer<W>(Arc<Shared<W>>);
+
+#[derive(Debug)]
+struct Shared<W> {
+    /// Lines that nobody has begun to write.
+    waiting: Mutex<Vec<u8>>,
+    out: sync::Mutex<Option<Out<W>>>,
+}
 
 #[derive(Debug)]
 struct Out<W> {
@@ -17,35 +31,55 @@ struct Out<W> {
 
 impl<W: AsyncWrite + Unpin> Writer<W> {
     pub(super) fn new(stream: W) -> Self {
-        Self(Arc::new(Mutex::new(Some(Out {
-            stream,
-            lines: Vec::new(),
-            written: 0,
-        }))))
+        Self(Arc::new(Shared {
+            waiting: Mutex::default(),
+            out: sync::Mutex::new(Some(Out {
+                stream,
+                lines: Vec::new(),
+                written: 0,
+            })),
+        }))
     }
 
-    /// Writes lines with their ends. A future that is dropped loses none: what it has taken of them is
-    /// written by the next.
-    pub(super) async fn write(&self, lines: &mut VecDeque<Vec<u8>>) -> io::Result<()> {
-        let mut out = self.0.lock().await;
-        let out = out.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        for line in lines.drain(..) {
-            if out.lines.is_empty() {
-                out.lines = line;
-            } else {
-                out.lines.extend_from_slice(&line);
-            }
+    /// Adds a line with its end, for the next [`flush`](Self::flush). One that cannot be made leaves nothing.
+    pub(super) fn add(&self, line: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
+        let mut waiting = self.waiting();
+        let before = waiting.len();
+        let added = line(&mut waiting);
+        if added.is_err() {
+            waiting.truncate(before);
         }
+        added
+    }
+
+    /// Writes all lines that were added. Of a future that is dropped, the next one writes the rest.
+    pub(super) async fn flush(&self) -> io::Result<()> {
+        let mut out = self.0.out.lock().await;
+        let out = out.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        out.take(&mut self.waiting());
         out.flush().await
     }
 
     /// Closes the stream.
     pub(super) async fn close(&self) {
-        drop(self.0.lock().await.take());
+        drop(self.0.out.lock().await.take());
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Vec<u8>> {
+        let waiting = self.0.waiting.lock();
+        waiting.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<W: AsyncWrite + Unpin> Out<W> {
+    fn take(&mut self, waiting: &mut Vec<u8>) {
+        if self.lines.is_empty() {
+            mem::swap(&mut self.lines, waiting);
+        } else {
+            self.lines.append(waiting);
+        }
+    }
+
     async fn flush(&mut self) -> io::Result<()> {
         while self.written < self.lines.len() {
             let written = self.stream.write(&self.lines[self.written..]).await?;
@@ -54,8 +88,11 @@ impl<W: AsyncWrite + Unpin> Out<W> {
             }
             self.written += written;
         }
-        self.lines.clear();
         self.written = 0;
+        if self.lines.capacity() > KEPT {
+            self.lines = Vec::new();
+        }
+        self.lines.clear();
         self.stream.flush().await
     }
 }
