@@ -27,7 +27,7 @@ enum End {
     Good(usize),
     /// Flagged, as a failure of this class and delivery.
     Flagged(&'static str, &'static str),
-    /// An error of the protocol.
+    /// An error for the host, of this class.
     Rejected(&'static str),
 }
 use End::{Flagged, Good, Rejected};
@@ -102,7 +102,7 @@ fn cases() -> Vec<Case> {
         case(json!({"kind": "not_found", "silent": true}), HTTP, Good(2), Flagged("session_lost", "unknown"), 0),
         case(json!({"kind": "not_found_after", "silent": true}), HTTP, Good(2), Flagged("session_lost", "unknown"), 1),
         case(kind("stale"), HTTP, Good(2), Good(2), 1),
-        case(status(401, json!({"authenticate": "Bearer"})), HTTP, Flagged("unauthorized", "refused"), Flagged("unauthorized", "refused"), 0),
+        case(status(401, json!({"authenticate": "Bearer"})), HTTP, Rejected("unauthorized"), Rejected("unauthorized"), 0),
         case(status(403, json!({})), HTTP, Flagged("forbidden", "refused"), Flagged("forbidden", "refused"), 0),
         case(status(408, json!({})), HTTP, Good(2), LATE, 0),
         case(status(408, json!({"after": true})), HTTP, Good(2), LATE, 1),
