@@ -139,6 +139,12 @@ async fn start(server: &Server) -> Fallible<Duration> {
 
 /// Kills the server of the client, and calls.
 async fn recover(client: &Client, server: &Server) -> Fallible<Duration> {
+    // A connection is good that gave two answers and is older than the first wait between dials: one that dies
+    // sooner, again and again, is dialled with waits. And server-everything announces a change of its tools soon after
+    // its start: until the list is read again, no call is made twice.
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    ask(client, server).await?;
+    client.refresh().await?;
     let connection = client.connection().ok_or("no connection")?;
     let id = connection.process_id().ok_or("no process")?.to_string();
     drop(connection);
