@@ -141,6 +141,7 @@ impl IdempotencyBuilder {
         }
         Ok(IdempotencyLayer::of(Config {
             store: self.store,
+            number: rand::random(),
             times,
             largest: self.largest,
             runs_unprotected: self.runs_unprotected,

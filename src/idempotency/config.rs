@@ -5,6 +5,8 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 /// Layer configuration, shared by its services and futures.
 pub(super) struct Config {
     pub(super) store: Arc<dyn Store>,
+    /// Tells this layer from every other one, also of other processes.
+    pub(super) number: u64,
     pub(super) times: Times,
     pub(super) largest: usize,
     pub(super) runs_unprotected: bool,

@@ -46,6 +46,13 @@ impl IdempotencyHandle {
         &self.config
     }
 
+    /// Which store it is, if its records end with this process.
+    #[cfg(feature = "rmcp")]
+    pub(crate) fn store_of_process(&self) -> Option<String> {
+        let is_lasting = self.config.store.outlives_process();
+        (!is_lasting).then(|| format!("{:016x}", self.config.number))
+    }
+
     /// How many runs go on without a caller.
     #[must_use]
     pub fn running(&self) -> usize {

@@ -89,6 +89,14 @@
 //! | a key is required | for no tool | [`require_key`](IdempotencyBuilder::require_key) |
 //! | identity | [`ToolCall::identity`](crate::call::ToolCall::identity) | [`scope`](IdempotencyBuilder::scope) |
 //!
+//! # What a server says
+//!
+//! A server on rmcp has the experimental capability `io.crates.mcp-resilience/idempotency`: an object with `key`, the
+//! name of the key in `_meta`; and with `store`, a name that no other server has, if its records end with its
+//! process ([`Store::outlives_process`]). A client that makes a call again because of that capability does so
+//! only on a server that says the same: a server that was started anew with a store in memory does not know
+//! what ran before.
+//!
 //! # What a store holds
 //!
 //! The name of a record is the SHA-256 of: a byte 1 and the identity, or a byte 0 and nothing; the key; and

@@ -1,5 +1,6 @@
 use super::policies::Rule;
 use crate::call::{Method, ToolCall};
+use std::sync::Arc;
 
 /// Which settings of one layer apply to which calls.
 #[derive(Debug)]
@@ -8,6 +9,8 @@ pub(crate) struct Table<T> {
     named: Box<[(Box<str>, T)]>,
     rules: Box<[(Rule, T)]>,
     layer: T,
+    /// Of a call with settings of its own: where its policy was, which may change while it runs.
+    before: Option<(Arc<Self>, Place)>,
 }
 
 /// Which entry of a [`Table`] applies to a call.
@@ -16,6 +19,7 @@ pub(crate) struct Place(u32);
 
 impl Place {
     const LAYER: Self = Self(u32::MAX);
+    const LAYER_BEFORE: Self = Self(u32::MAX - 1);
 
     /// The entries are counted through: first those by name, then the rules.
     fn new(at: usize) -> Self {
@@ -29,6 +33,7 @@ impl<T> Table<T> {
             named: named.into(),
             rules: rules.into(),
             layer,
+            before: None,
         }
     }
 
@@ -38,6 +43,16 @@ impl<T> Table<T> {
             named: Box::default(),
             rules: Box::default(),
             layer: settings,
+            before: None,
+        }
+    }
+
+    /// The same, of a call whose policy in another table still counts: once it is another one, that one
+    /// is found.
+    pub(crate) fn after(self, table: Arc<Self>, place: Place) -> Self {
+        Self {
+            before: Some((table, place)),
+            ..self
         }
     }
 
@@ -45,7 +60,14 @@ impl<T> Table<T> {
     #[inline]
     pub(crate) fn find(&self, call: &impl ToolCall) -> Place {
         if self.named.is_empty() && self.rules.is_empty() {
-            return Place::LAYER;
+            return match &self.before {
+                None => Place::LAYER,
+                Some((table, place)) => match table.find(call) {
+                    same if same == *place => Place::LAYER,
+                    Place::LAYER => Place::LAYER_BEFORE,
+                    other => other,
+                },
+            };
         }
         self.look_up(call)
     }
@@ -55,6 +77,10 @@ impl<T> Table<T> {
     pub(crate) fn at(&self, place: Place) -> &T {
         if place == Place::LAYER {
             return &self.layer;
+        }
+        if let Some((table, _)) = &self.before {
+            let is_layer = place == Place::LAYER_BEFORE;
+            return table.at(if is_layer { Place::LAYER } else { place });
         }
         let at = place.0 as usize;
         let named = self.named.get(at).map(|(_, settings)| settings);

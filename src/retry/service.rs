@@ -64,7 +64,12 @@ where
         let mut table = Arc::clone(&self.table);
         let mut place = table.find(&call);
         if let Some(options) = call.options() {
-            table = Arc::new(Table::of_call(table.at(place).with(options)));
+            let own = Table::of_call(table.at(place).with(options));
+            // Whether it may be repeated is the caller's word, or that of its policy as of then.
+            table = Arc::new(match options.repeat_ok {
+                Some(_) => own,
+                None => own.after(table, place),
+            });
             place = table.find(&call);
         }
         let settings = table.at(place);

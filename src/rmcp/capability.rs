@@ -5,17 +5,32 @@ use ::rmcp::model::ServerCapabilities;
 /// The experimental capability.
 const NAME: &str = "io.crates.mcp-resilience/idempotency";
 
+/// Names the store, if its records end with the process of the server.
+const STORE: &str = "store";
+
 /// Adds the capability: with the name of the key in `_meta`.
 #[cfg(feature = "rmcp")]
-pub(super) fn add(capabilities: &mut ServerCapabilities) {
+pub(super) fn add(capabilities: &mut ServerCapabilities, store: Option<String>) {
     let key = ("key".to_owned(), crate::call::KEY_META.into());
+    let store = store.map(|store| (STORE.to_owned(), store.into()));
     let experimental = capabilities.experimental.get_or_insert_default();
-    experimental.insert(NAME.to_owned(), [key].into_iter().collect());
+    experimental.insert(NAME.to_owned(), [key].into_iter().chain(store).collect());
 }
 
-/// Whether a server says that it honours keys.
+/// What a server says of the keys that it honours.
 #[cfg(feature = "rmcp-client")]
-pub(super) fn is_in(capabilities: &ServerCapabilities) -> bool {
-    let experimental = capabilities.experimental.as_ref();
-    experimental.is_some_and(|experimental| experimental.contains_key(NAME))
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Honoured {
+    /// A store that no other server has.
+    store: Option<String>,
+}
+
+/// Whether a server says that it honours keys. Where two servers say the same, the second knows what was
+/// sent to the first.
+#[cfg(feature = "rmcp-client")]
+pub(super) fn of(capabilities: &ServerCapabilities) -> Option<Honoured> {
+    let said = capabilities.experimental.as_ref()?.get(NAME)?;
+    Some(Honoured {
+        store: said.get(STORE).map(ToString::to_string),
+    })
 }

@@ -69,6 +69,12 @@ impl Running {
         self.0.keyed.get().is_some()
     }
 
+    /// The layer that remembers calls by their keys.
+    #[cfg(feature = "rmcp")]
+    pub(crate) fn keyed(&self) -> Option<&IdempotencyHandle> {
+        self.0.keyed.get()
+    }
+
     /// Whether a run goes on without a caller.
     #[cfg(feature = "rmcp")]
     pub(crate) fn goes_on_alone(&self) -> bool {

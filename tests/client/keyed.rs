@@ -88,7 +88,7 @@ impl ServerHandler for Office {
 #[derive(Clone)]
 struct Wires {
     office: Office,
-    layer: Option<IdempotencyLayer>,
+    layer: Arc<Mutex<Option<IdempotencyLayer>>>,
     cut: watch::Sender<()>,
 }
 
@@ -96,7 +96,7 @@ impl Wires {
     fn to(office: &Office, layer: Option<IdempotencyLayer>) -> Self {
         Self {
             office: office.clone(),
-            layer,
+            layer: Arc::new(Mutex::new(layer)),
             cut: watch::Sender::new(()),
         }
     }
@@ -112,8 +112,9 @@ impl Wires {
             }
         });
         let log = || ResilienceLayer::builder().log(CallLogLayer::off());
-        if let Some(layer) = &self.layer {
-            let preset = log().idempotency(layer.clone()).build().unwrap();
+        let layer = self.layer.lock().unwrap().clone();
+        if let Some(layer) = layer {
+            let preset = log().idempotency(layer).build().unwrap();
             serve(Resilient::with_preset(self.office.clone(), &preset), far);
         } else {
             let preset = log().build().unwrap();
@@ -219,6 +220,29 @@ async fn without_the_switch_or_the_servers_word_nothing_is_repeated() {
         let (text, _) = text(answer.unwrap());
         assert!(text.contains("may have run"), "{text}");
         assert_eq!(office.sold(), [None]);
+    }
+}
+
+/// As after a restart of a server whose store is in its memory, and behind a balancer.
+#[tokio::test(start_paused = true)]
+async fn a_call_is_not_repeated_on_a_server_that_does_not_know_its_key() {
+    for next in [Some(IdempotencyLayer::new()), None] {
+        let office = Office {
+            takes: 3 * SECOND,
+            ..Office::default()
+        };
+        let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
+        let client = builder(&wires, retry(), 60 * SECOND).idempotency_keys();
+        let client = client.connect().await.unwrap();
+        let cut = async {
+            sleep(SECOND).await;
+            *wires.layer.lock().unwrap() = next;
+            wires.cut.send_replace(());
+        };
+        let (answer, ()) = tokio::join!(client.call_tool(tool("book")), cut);
+        let (text, _) = text(answer.unwrap());
+        assert!(text.contains("may have run"), "{text}");
+        assert_eq!(office.sold().len(), 1);
     }
 }
 

@@ -100,4 +100,11 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         outcome: Option<Value>,
         keep: Duration,
     ) -> StoreFuture<'a, bool>;
+
+    /// Whether a record outlives the process that wrote it, for whoever serves in its place: `true`, unless
+    /// you say otherwise. Of a store whose records do not, a client is told which one it is: it makes no
+    /// call again with another.
+    fn outlives_process(&self) -> bool {
+        true
+    }
 }

@@ -10,7 +10,8 @@ use crate::{
         Arguments, CallOptions, HintSource, Hints, IdempotencyKey, KEY_META, Method, Progress,
         Route, Side, ToolCall,
     },
-    rmcp::Request,
+    failure::{Class, Failure, Stopped},
+    rmcp::{Request, capability::Honoured},
 };
 use ::rmcp::model::{JsonObject, ProgressToken, RequestParamsMeta};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct ClientCall {
     options: Option<Arc<CallOptions>>,
     // Only if the server runs the call once, however often it is made.
     attic: Option<Attic>,
+    // Of a call that may be repeated on the word of its server.
+    honoured: Option<Honoured>,
 }
 
 impl ClientCall {
@@ -44,6 +47,7 @@ impl ClientCall {
             level: Level::default(),
             options: None,
             attic: None,
+            honoured: None,
         }
     }
 
@@ -66,14 +70,33 @@ impl ClientCall {
         self
     }
 
-    /// Begins an attempt. False if it repeats a call whose tool is listed in another way since.
-    pub(super) fn begin(&self) -> bool {
-        let is_repeat = self.level.begin();
+    /// Begins an attempt on a connection to a server that says this of keys.
+    ///
+    /// # Errors
+    ///
+    /// If it repeats a call whose tool is listed in another way since, or one that only the server before
+    /// would know again.
+    pub(super) fn begin(&self, honoured: Option<&Honoured>) -> Result<(), Failure> {
+        if !self.level.begin() {
+            return Ok(());
+        }
+        if self.honoured.is_some() && self.honoured.as_ref() != honoured {
+            let message = "another server answers now, which does not know the key of the call, so the call \
+                           was not made again";
+            let mut failure = Failure::unavailable(None).with_message(message).not_sent();
+            // Nor would it be on the next one.
+            failure.set_stopped(Stopped::MayHaveRun);
+            return Err(failure);
+        }
         match (&self.source, &self.request) {
-            (Some((catalog, version)), Request::Tool(params)) if is_repeat => {
-                !catalog.has_changed(&params.name, *version)
+            (Some((catalog, version)), Request::Tool(params))
+                if catalog.has_changed(&params.name, *version) =>
+            {
+                let message = "the server lists the tool in another way than when the call began, so the \
+                               call was not made again: look at the tool first";
+                Err(Failure::new(Class::InvalidInput, message).not_sent())
             }
-            _ => true,
+            _ => Ok(()),
         }
     }
 
@@ -121,10 +144,11 @@ impl ClientCall {
         self.request
     }
 
-    /// Whether the server of its catalog says that it honours keys.
-    pub(super) fn is_honoured(&self) -> bool {
+    /// Notes what the server of its catalog says of the keys that it honours, and whether it does.
+    pub(super) fn note_honoured(&mut self) -> bool {
         let catalog = self.source.as_ref().map(|(catalog, _)| catalog);
-        catalog.is_some_and(Catalog::honours_keys)
+        self.honoured = catalog.and_then(Catalog::honoured);
+        self.honoured.is_some()
     }
 
     pub(super) fn set_key(&mut self, key: &IdempotencyKey) {

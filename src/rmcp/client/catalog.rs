@@ -2,7 +2,7 @@ use super::tool_changes;
 use crate::{
     call::{Hints, Route, Side, ToolCall},
     failure::Failure,
-    rmcp::{Request, request},
+    rmcp::{Request, capability::Honoured, request},
 };
 use ::rmcp::model::Tool;
 use std::{
@@ -10,7 +10,7 @@ use std::{
     fmt,
     sync::{
         Arc, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
 use tokio::sync::watch;
@@ -36,7 +36,7 @@ struct Shared {
     version: AtomicU64,
     news: watch::Sender<()>,
     // As the server said at the last handshake.
-    honours_keys: AtomicBool,
+    honoured: RwLock<Option<Honoured>>,
 }
 
 #[derive(Default)]
@@ -115,11 +115,17 @@ impl Catalog {
     /// keys.
     #[must_use]
     pub fn honours_keys(&self) -> bool {
-        self.shared.honours_keys.load(Relaxed)
+        self.honoured().is_some()
     }
 
-    pub(super) fn set_honours_keys(&self, honours: bool) {
-        self.shared.honours_keys.store(honours, Relaxed);
+    pub(super) fn honoured(&self) -> Option<Honoured> {
+        let honoured = self.shared.honoured.read();
+        honoured.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_honoured(&self, honoured: Option<Honoured>) {
+        let current = self.shared.honoured.write();
+        *current.unwrap_or_else(PoisonError::into_inner) = honoured;
     }
 
     /// The server's tools, each once, as of the last list that could be read.

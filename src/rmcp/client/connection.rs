@@ -14,7 +14,10 @@ use crate::{
     call::{Route, Side},
     classify::Session,
     failure::{Class, Failure, meanwhile},
-    rmcp::{Answer, Request, capability},
+    rmcp::{
+        Answer, Request,
+        capability::{self, Honoured},
+    },
     telemetry,
 };
 use ::rmcp::{
@@ -49,6 +52,8 @@ pub struct Connection {
 
 pub(super) struct Inner {
     peer: Peer<RoleClient>,
+    // What the server says of idempotency keys.
+    honoured: Option<Honoured>,
     call_timeout: Option<Duration>,
     process: Option<Process>,
     // Set once the server has given a session; a transport without sessions has none.
@@ -72,11 +77,12 @@ impl Inner {
         pauses: Pauses,
     ) -> Self {
         let server = running.peer().peer_info();
-        let honours_keys = server.is_some_and(|server| capability::is_in(&server.capabilities));
-        lister.catalog().set_honours_keys(honours_keys);
+        let honoured = server.and_then(|server| capability::of(&server.capabilities));
+        lister.catalog().set_honoured(honoured.clone());
         let reading = tokio::spawn(lister.clone().keep(pauses));
         Self {
             peer: running.peer().clone(),
+            honoured,
             call_timeout,
             process: None,
             session: None,
@@ -299,8 +305,9 @@ impl Service<ClientCall> for Connection {
     fn call(&mut self, call: ClientCall) -> Self::Future {
         let inner = Arc::clone(&self.inner);
         let mut call = call;
-        if !call.begin() {
-            return Box::pin(ready(Err(another_tool())));
+        let begun = call.begin(inner.honoured.as_ref());
+        if let Err(failure) = begun {
+            return Box::pin(ready(Err(failure)));
         }
         // The span of the attempt.
         telemetry::sent(&inner.route, inner.session_id());
@@ -340,11 +347,4 @@ impl fmt::Debug for Connection {
             .field("process_id", &self.process_id())
             .finish_non_exhaustive()
     }
-}
-
-/// What a call gets that would be repeated on a tool that changed.
-fn another_tool() -> Failure {
-    let message = "the server lists the tool in another way than when the call began, so the call was not \
-                   made again: look at the tool first";
-    Failure::new(Class::InvalidInput, message).not_sent()
 }

@@ -18,7 +18,7 @@ impl Keys {
     pub(super) fn give(self, call: &mut ClientCall) -> Option<super::attic::Attic> {
         let is_wanted = match self {
             Self::None => false,
-            Self::IfHonoured => call.is_honoured(),
+            Self::IfHonoured => call.note_honoured(),
             Self::Always => true,
         };
         if !is_wanted || call.method() != Method::CallTool || call.hints().may_repeat() {

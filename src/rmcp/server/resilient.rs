@@ -185,8 +185,8 @@ impl<H: ServerHandler, S> Resilient<H, S> {
 
     /// Adds to what the handler says of itself what the stack can do.
     pub(super) fn tell(&self, capabilities: &mut ServerCapabilities) {
-        if self.life.running.remembers_keys() {
-            capability::add(capabilities);
+        if let Some(keyed) = self.life.running.keyed() {
+            capability::add(capabilities, keyed.store_of_process());
         }
     }
 

@@ -61,6 +61,10 @@ impl Default for MemoryStore {
 }
 
 impl Store for MemoryStore {
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
     fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed> {
         let claimed = self.records().claim(record, &claim, Instant::now());
         Box::pin(ready(claimed))

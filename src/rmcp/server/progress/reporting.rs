@@ -68,8 +68,12 @@ impl Reporting {
         let Some((call, every)) = call else {
             return pending().await;
         };
+        // A period beyond the end of time is none.
+        let Some(first) = call.begun.checked_add(every) else {
+            return pending().await;
+        };
         // By the clock of the call: how long a heartbeat takes to leave does not delay the next.
-        let mut beats = interval_at(call.begun + every, every);
+        let mut beats = interval_at(first, every);
         beats.set_missed_tick_behavior(MissedTickBehavior::Skip);
         loop {
             beats.tick().await;

@@ -1,4 +1,5 @@
 use super::{open::Open, outgoing::Outgoing, sending::Sending};
+use crate::serve::CLOSE;
 use ::rmcp::{
     RoleServer,
     model::{ClientRequest, GetExtensions, JsonRpcMessage},
@@ -6,7 +7,7 @@ use ::rmcp::{
     transport::Transport,
 };
 use std::{borrow::Cow, time::Duration};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// How long the end of the input waits for the answers to what came before it.
 const AFTER_END: Duration = Duration::from_secs(5);
@@ -77,7 +78,10 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Wire<T> {
         Some(message)
     }
 
-    fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send {
-        self.transport.close()
+    /// A client that does not read holds up the writes, and so the close: rmcp drops those after it.
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        timeout(CLOSE, self.transport.close())
+            .await
+            .unwrap_or(Ok(()))
     }
 }

@@ -175,7 +175,11 @@ where
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             if self.is_answering {
-                self.writer.flush().await.ok()?;
+                if let Err(error) = self.writer.flush().await {
+                    let failure = Failure::connection("cannot write to the client").because(error);
+                    tracing::warn!(error = %failure.chain(), "the connection is lost");
+                    return None;
+                }
                 self.is_answering = false;
             }
             if let Some(message) = self.ready.pop_front() {

@@ -27,6 +27,8 @@ struct Out<W> {
     stream: W,
     lines: Vec<u8>,
     written: usize,
+    /// The first failure is for good: what came after it is not known to be whole.
+    failed: Option<io::ErrorKind>,
 }
 
 impl<W: AsyncWrite + Unpin> Writer<W> {
@@ -37,6 +39,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
                 stream,
                 lines: Vec::new(),
                 written: 0,
+                failed: None,
             })),
         }))
     }
@@ -81,6 +84,16 @@ impl<W: AsyncWrite + Unpin> Out<W> {
     }
 
     async fn flush(&mut self) -> io::Result<()> {
+        if let Some(kind) = self.failed {
+            self.lines.clear();
+            return Err(kind.into());
+        }
+        let flushed = self.write_all().await;
+        self.failed = flushed.as_ref().err().map(io::Error::kind);
+        flushed
+    }
+
+    async fn write_all(&mut self) -> io::Result<()> {
         while self.written < self.lines.len() {
             let written = self.stream.write(&self.lines[self.written..]).await?;
             if written == 0 {
