@@ -85,6 +85,7 @@ impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Config")
             .field("store", &self.store)
+            .field("number", &self.number)
             .field("times", &self.times)
             .field("largest", &self.largest)
             .field("runs_unprotected", &self.runs_unprotected)
