@@ -59,15 +59,8 @@ impl<T> Table<T> {
     /// Where what applies to this call is.
     #[inline]
     pub(crate) fn find(&self, call: &impl ToolCall) -> Place {
-        if self.named.is_empty() && self.rules.is_empty() {
-            return match &self.before {
-                None => Place::LAYER,
-                Some((table, place)) => match table.find(call) {
-                    same if same == *place => Place::LAYER,
-                    Place::LAYER => Place::LAYER_BEFORE,
-                    other => other,
-                },
-            };
+        if self.named.is_empty() && self.rules.is_empty() && self.before.is_none() {
+            return Place::LAYER;
         }
         self.look_up(call)
     }
@@ -78,16 +71,12 @@ impl<T> Table<T> {
         if place == Place::LAYER {
             return &self.layer;
         }
-        if let Some((table, _)) = &self.before {
-            let is_layer = place == Place::LAYER_BEFORE;
-            return table.at(if is_layer { Place::LAYER } else { place });
-        }
         let at = place.0 as usize;
         let named = self.named.get(at).map(|(_, settings)| settings);
         let rule = || self.rules.get(at.checked_sub(self.named.len())?);
         named
             .or_else(|| rule().map(|(_, settings)| settings))
-            .unwrap_or(&self.layer)
+            .unwrap_or_else(|| self.elsewhere(place))
     }
 
     /// What applies to calls without a policy.
@@ -95,7 +84,24 @@ impl<T> Table<T> {
         &self.layer
     }
 
+    /// In the table that was before.
+    #[cold]
+    fn elsewhere(&self, place: Place) -> &T {
+        match &self.before {
+            Some((table, _)) if place == Place::LAYER_BEFORE => &table.layer,
+            Some((table, _)) => table.at(place),
+            None => &self.layer,
+        }
+    }
+
     fn look_up(&self, call: &impl ToolCall) -> Place {
+        if let Some((table, place)) = &self.before {
+            return match table.find(call) {
+                same if same == *place => Place::LAYER,
+                Place::LAYER => Place::LAYER_BEFORE,
+                other => other,
+            };
+        }
         // A resource or a prompt may have the name of a tool.
         if !self.named.is_empty() && call.method() == Method::CallTool {
             let name = call.name();
