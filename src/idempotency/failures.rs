@@ -94,6 +94,17 @@ pub(super) fn not_kept() -> Failure {
     is_final(failure.reached(Delivery::Executed, Witness::Store))
 }
 
+/// As one that a later version wrote.
+pub(super) fn unreadable(error: StoreError) -> Failure {
+    let text =
+        "an earlier call with the same idempotency key is done, and its answer cannot be read";
+    let failure = Failure::unavailable(None)
+        .with_message(text)
+        .with_code(codes::NOT_KEPT)
+        .because(error);
+    is_final(failure.reached(Delivery::Executed, Witness::Store))
+}
+
 pub(super) fn cancelled(has_begun: bool) -> Failure {
     let failure = Failure::cancelled("the caller cancelled the call");
     if has_begun {

@@ -283,7 +283,7 @@ impl Run {
                 outcome
             }
             Ok(None) => self.answer(failures::not_kept()),
-            Err(error) => self.answer(failures::store_unreachable(error)),
+            Err(error) => self.answer(failures::unreadable(error)),
         }
     }
 

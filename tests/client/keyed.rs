@@ -77,7 +77,13 @@ impl ServerHandler for Office {
             sold.push(key.map(|key| key.as_str().to_owned()));
             sold.len()
         };
-        sleep(self.takes).await;
+        // As a handler does that gives up with its request.
+        tokio::select! {
+            () = sleep(self.takes) => {}
+            () = context.ct.cancelled() => {
+                return Err(ErrorData::internal_error("given up", None));
+            }
+        }
         *self.ended.lock().unwrap() += 1;
         let text = ContentBlock::text(number.to_string());
         Ok(CallToolResult::success(vec![text]).into())
@@ -221,6 +227,25 @@ async fn without_the_switch_or_the_servers_word_nothing_is_repeated() {
         assert!(text.contains("may have run"), "{text}");
         assert_eq!(office.sold(), [None]);
     }
+}
+
+/// A run may go on for longer than rmcp leaves a request whose connection is gone.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_lost_its_connection_is_not_told_to_give_up() {
+    let office = Office {
+        takes: 20 * SECOND,
+        ..Office::default()
+    };
+    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
+    let client = builder(&wires, retry(), 60 * SECOND).idempotency_keys();
+    let client = client.connect().await.unwrap();
+    let cut = async {
+        sleep(SECOND).await;
+        wires.cut.send_replace(());
+    };
+    let (answer, ()) = tokio::join!(client.call_tool(tool("book")), cut);
+    assert_eq!(text(answer.unwrap()), ("1".to_owned(), true));
+    assert_eq!(office.sold().len(), 1);
 }
 
 /// As after a restart of a server whose store is in its memory, and behind a balancer.

@@ -7,7 +7,7 @@ use crate::{
 };
 use ::rmcp::ServerHandler;
 use std::{
-    fmt,
+    fmt, mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -77,9 +77,15 @@ async fn answer<H: ServerHandler>(
     ticker: Ticker,
 ) -> Result<ServerAnswer, ::rmcp::ErrorData> {
     let key = call.idempotency_key();
+    // Its own, where a run goes on without its connection, which cancels the request.
+    let goes_on = call.cancellation().is_some() && matches!(key, Some(Ok(_)));
     let (request, mut context) = call.into_parts();
     if let Some(Ok(key)) = key {
         context.extensions.insert(key);
+    }
+    if goes_on {
+        // Whoever cancels the call in so many words has the layer drop this future.
+        mem::take(&mut context.ct);
     }
     context.extensions.insert(attempt);
     context.extensions.insert(ticker);
