@@ -46,6 +46,12 @@ impl IdempotencyHandle {
         &self.config
     }
 
+    /// Whether a function says who a caller is.
+    #[cfg(feature = "rmcp")]
+    pub(crate) fn has_scope(&self) -> bool {
+        self.config.scope.is_some()
+    }
+
     /// Which store it is, if its records end with this process.
     #[cfg(feature = "rmcp")]
     pub(crate) fn store_of_process(&self) -> Option<String> {

@@ -93,7 +93,8 @@
 //!
 //! A server on rmcp has the experimental capability `io.crates.mcp-resilience/idempotency`: an object with `key`, the
 //! name of the key in `_meta`; and with `store`, a name that no other server has, if its records end with its
-//! process ([`Store::outlives_process`]). A client that makes a call again because of that capability does so
+//! process ([`Store::outlives_process`]); and with `identity`, which is `stable`, if a caller is not known by its
+//! `Authorization`: to a client that renews its token, only such a server honours keys. A client that makes a call again because of that capability does so
 //! only on a server that says the same: a server that was started anew with a store in memory does not know
 //! what ran before.
 //!

@@ -8,13 +8,18 @@ const NAME: &str = "io.crates.mcp-resilience/idempotency";
 /// Names the store, if its records end with the process of the server.
 const STORE: &str = "store";
 
+/// Says `stable` if the identity of a caller is not the token that it sends.
+const IDENTITY: &str = "identity";
+
 /// Adds the capability: with the name of the key in `_meta`.
 #[cfg(feature = "rmcp")]
-pub(super) fn add(capabilities: &mut ServerCapabilities, store: Option<String>) {
+pub(super) fn add(capabilities: &mut ServerCapabilities, store: Option<String>, is_stable: bool) {
     let key = ("key".to_owned(), crate::call::KEY_META.into());
     let store = store.map(|store| (STORE.to_owned(), store.into()));
     let experimental = capabilities.experimental.get_or_insert_default();
-    experimental.insert(NAME.to_owned(), [key].into_iter().chain(store).collect());
+    let identity = is_stable.then(|| (IDENTITY.to_owned(), "stable".into()));
+    let all = [key].into_iter().chain(store).chain(identity);
+    experimental.insert(NAME.to_owned(), all.collect());
 }
 
 /// What a server says of the keys that it honours.
@@ -23,6 +28,8 @@ pub(super) fn add(capabilities: &mut ServerCapabilities, store: Option<String>) 
 pub(super) struct Honoured {
     /// A store that no other server has.
     store: Option<String>,
+    /// Whether a renewed token is the same caller.
+    pub(super) is_stable: bool,
 }
 
 /// Whether a server says that it honours keys. Where two servers say the same, the second knows what was
@@ -32,5 +39,8 @@ pub(super) fn of(capabilities: &ServerCapabilities) -> Option<Honoured> {
     let said = capabilities.experimental.as_ref()?.get(NAME)?;
     Some(Honoured {
         store: said.get(STORE).map(ToString::to_string),
+        is_stable: said
+            .get(IDENTITY)
+            .is_some_and(|identity| identity == "stable"),
     })
 }

@@ -3,7 +3,7 @@
 use crate::support::{
     Log, MS, SECOND, Scripted, call, reconnect, resilience, retry, scripted::status, within,
 };
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use mcp_resilience::{
     Class, Failure,
     rmcp::client::{Challenge, Client, Http},
@@ -255,4 +255,43 @@ async fn a_header_is_made_of_texts_and_one_that_cannot_be_fails_the_dial() {
         chain.contains("header") && !chain.contains("s3cret"),
         "{chain}"
     );
+}
+
+/// A server that says this of idempotency keys.
+async fn honouring(said: Value) -> Scripted {
+    Scripted::start(move |seen, _| {
+        (seen.method() == "initialize").then(|| {
+            let result = json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {
+                    "tools": {},
+                    "experimental": {"io.crates.mcp-resilience/idempotency": said},
+                },
+                "serverInfo": {"name": "scripted", "version": "1"},
+            });
+            let body = json!({"jsonrpc": "2.0", "id": seen.message["id"], "result": result});
+            ([("content-type", "application/json")], body.to_string()).into_response()
+        })
+    })
+    .await
+}
+
+/// A renewed token is another caller there, whose key is new: the call would run again.
+#[tokio::test]
+async fn a_server_that_knows_callers_by_their_tokens_honours_no_keys_of_a_client_that_renews_its_own()
+ {
+    for (said, is_renewed, honours) in [
+        (json!({"key": "k"}), false, true),
+        (json!({"key": "k"}), true, false),
+        (json!({"key": "k", "identity": "stable"}), true, true),
+    ] {
+        let server = honouring(said).await;
+        let mut connector = Http::new(&*server.url);
+        if is_renewed {
+            connector = connector
+                .credentials(|_: Option<Challenge>| async { Ok::<_, io::Error>("t".to_owned()) });
+        }
+        let client = connect(connector, &Log::default()).await.unwrap();
+        assert_eq!(client.catalog().honours_keys(), honours);
+    }
 }

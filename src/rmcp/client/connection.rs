@@ -1,3 +1,5 @@
+mod parts;
+
 use super::{
     Catalog, ClientCall,
     attic::Attic,
@@ -95,29 +97,6 @@ impl Inner {
         }
     }
 
-    /// Lets the reports of progress that come in count for the attempts that run.
-    pub(super) fn hearing(mut self, incoming: Incoming) -> Self {
-        self.incoming = incoming;
-        self
-    }
-
-    pub(super) fn of_process(mut self, process: Process) -> Self {
-        self.process = Some(process);
-        self
-    }
-
-    #[cfg(feature = "rmcp-client-http")]
-    pub(super) fn with_session(mut self, session: Arc<OnceLock<Arc<str>>>) -> Self {
-        self.session = Some(session);
-        self
-    }
-
-    /// Which way its calls travel.
-    pub(super) fn on(mut self, route: Route) -> Self {
-        self.route = route;
-        self
-    }
-
     fn session_id(&self) -> Option<&str> {
         self.session.as_ref()?.get().map(|id| &**id)
     }
@@ -128,12 +107,6 @@ impl Inner {
         } else {
             Session::None
         }
-    }
-
-    /// Adds to the failures of calls what was skipped while they waited.
-    pub(super) fn telling(mut self, unread: Unread) -> Self {
-        self.unread = unread;
-        self
     }
 
     async fn send(&self, request: Request, attic: Option<Attic>) -> Result<Answer, Failure> {

@@ -299,6 +299,7 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
             let Known {
                 session, unread, ..
             } = known;
+            let inner = inner.renewing(connector.credentials.is_some());
             Ok(inner.with_session(session).telling(unread).into())
         })
     }

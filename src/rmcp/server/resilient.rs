@@ -186,7 +186,8 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// Adds to what the handler says of itself what the stack can do.
     pub(super) fn tell(&self, capabilities: &mut ServerCapabilities) {
         if let Some(keyed) = self.life.running.keyed() {
-            capability::add(capabilities, keyed.store_of_process());
+            let is_stable = self.identity.is_some() || keyed.has_scope();
+            capability::add(capabilities, keyed.store_of_process(), is_stable);
         }
     }
 

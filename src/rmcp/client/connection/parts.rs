@@ -1,0 +1,54 @@
+//! What a connection has beside its service, as far as its transport knows it.
+
+use super::Inner;
+use crate::{
+    call::Route,
+    rmcp::client::{process::Process, progress::Incoming, wire::Unread},
+};
+#[cfg(feature = "rmcp-client-http")]
+use std::sync::{Arc, OnceLock};
+
+impl Inner {
+    /// Lets the reports of progress that come in count for the attempts that run.
+    pub(in crate::rmcp::client) fn hearing(mut self, incoming: Incoming) -> Self {
+        self.incoming = incoming;
+        self
+    }
+
+    pub(in crate::rmcp::client) fn of_process(mut self, process: Process) -> Self {
+        self.process = Some(process);
+        self
+    }
+
+    /// Its token is renewed: a server that knows callers by their tokens would run a call again.
+    #[cfg(feature = "rmcp-client-http")]
+    pub(in crate::rmcp::client) fn renewing(mut self, is_renewed: bool) -> Self {
+        self.honoured = self
+            .honoured
+            .take()
+            .filter(|said| said.is_stable || !is_renewed);
+        self.lister.catalog().set_honoured(self.honoured.clone());
+        self
+    }
+
+    #[cfg(feature = "rmcp-client-http")]
+    pub(in crate::rmcp::client) fn with_session(
+        mut self,
+        session: Arc<OnceLock<Arc<str>>>,
+    ) -> Self {
+        self.session = Some(session);
+        self
+    }
+
+    /// Which way its calls travel.
+    pub(in crate::rmcp::client) fn on(mut self, route: Route) -> Self {
+        self.route = route;
+        self
+    }
+
+    /// Adds to the failures of calls what was skipped while they waited.
+    pub(in crate::rmcp::client) fn telling(mut self, unread: Unread) -> Self {
+        self.unread = unread;
+        self
+    }
+}
