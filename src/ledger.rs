@@ -250,23 +250,18 @@ pub(crate) fn dropped_for() -> Option<Failure> {
 
 /// Closes the ledger of the call that is being polled, until what this gives is dropped.
 #[inline]
-pub(crate) fn close() -> Closed {
-    let ledger = || LEDGER.try_with(RefCell::take).ok().flatten();
-    Closed {
-        ledger: are_any().then(ledger).flatten(),
+pub(crate) fn close() -> Option<Closed> {
+    if !are_any() {
+        return None;
     }
+    LEDGER.try_with(RefCell::take).ok().flatten().map(Closed)
 }
 
-pub(crate) struct Closed {
-    ledger: Option<Ledger>,
-}
+pub(crate) struct Closed(Ledger);
 
 impl Drop for Closed {
-    #[inline]
     fn drop(&mut self) {
-        if let Some(ledger) = self.ledger.take() {
-            // It came from there.
-            let _ = LEDGER.try_with(|slot| slot.replace(Some(ledger)));
-        }
+        // It came from there.
+        let _ = LEDGER.try_with(|slot| slot.replace(Some(self.0.clone())));
     }
 }

@@ -16,6 +16,13 @@ impl Beginnings {
         self
     }
 
+    /// With the second and the third character of a name in ASCII that has as many.
+    pub(super) const fn with_next(mut self, name: &str) -> Self {
+        let name = name.as_bytes();
+        self.seconds[name[1] as usize] |= 1 << name[2];
+        self
+    }
+
     /// With all of these names.
     pub(super) const fn with_all(mut self, names: &[&str]) -> Self {
         let mut at = 0;

@@ -154,6 +154,17 @@ static BEGINNINGS: Beginnings = {
     all
 };
 
+/// The second and third characters of issuers: few words of prose have both these and the first two.
+static NEXTS: Beginnings = {
+    let mut all = Beginnings::NONE;
+    let mut at = 0;
+    while at < ISSUERS.len() {
+        all = all.with_next(ISSUERS[at].0);
+        at += 1;
+    }
+    all
+};
+
 /// Where the issuers with each first character begin.
 static FIRSTS: [usize; 129] = {
     let mut firsts = [ISSUERS.len(); 129];
@@ -208,7 +219,11 @@ pub(super) fn known(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
         return None;
     }
     let first = usize::from(rest[0] & 0x7f);
-    let with_first = &ISSUERS[FIRSTS[first]..FIRSTS[first + 1]];
+    let with_first = if NEXTS.may_begin(&rest[1..]) {
+        &ISSUERS[FIRSTS[first]..FIRSTS[first + 1]]
+    } else {
+        &[]
+    };
     let issued = with_first.iter().find_map(|(begin, least, is_part)| {
         // Most words differ here, before anything is called.
         if begin.as_bytes().get(1..3) != rest.get(1..3) {
