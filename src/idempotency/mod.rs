@@ -12,7 +12,7 @@
 //! | is done, with the same tool and arguments | answers with the kept outcome, field for field, marked by [`REPLAYED_META`] in `_meta` and by `replayed` in the log |
 //! | was used with another tool or other arguments | fails with [`codes::CONFLICT`]: `InvalidInput` |
 //! | was claimed by a run that died | runs it again if the tool may run twice, else fails with [`codes::UNKNOWN`]: it may have run, and nobody knows |
-//! | is done, and its answer was too large to keep | fails with [`codes::NOT_KEPT`]: it has run |
+//! | is done, and its answer was too large to keep, or cannot be read | fails with [`codes::NOT_KEPT`]: it has run |
 //! | is no key | fails with [`codes::INVALID_KEY`]: `InvalidInput` |
 //!
 //! A call without a key passes, unless its tool [requires one](IdempotencyBuilder::require_key). So do

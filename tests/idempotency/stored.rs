@@ -171,7 +171,7 @@ async fn an_answer_that_is_too_large_is_done_without_it() {
 }
 
 #[tokio::test]
-async fn an_outcome_that_cannot_be_read_runs_nothing() {
+async fn an_outcome_that_cannot_be_read_is_that_of_a_call_that_ran() {
     for value in [
         Stored::new(2, *b"R[\"later\",null,false,false]"),
         Stored::new(1, *b"X"),
@@ -198,10 +198,12 @@ async fn an_outcome_that_cannot_be_read_runs_nothing() {
         let first = first.unwrap();
         assert_eq!(
             first.code(),
-            Some("service_unavailable"),
+            Some("idempotency_not_kept"),
             "{value:?}: {first:?}"
         );
-        assert_eq!(runs, 0);
+        let advice = "It has run; verify before repeating.";
+        assert!(first.text.ends_with(advice), "{}", first.text);
+        assert_eq!(runs, 0, "and not again");
     }
 }
 
