@@ -9,7 +9,7 @@ use mcp_resilience::{
     reconnect::ReconnectLayer,
     retry::{RetryBuilder, RetryLayer},
     rmcp::{
-        Resilient,
+        Answer, Request, Resilient,
         client::{Client, ClientBuilder, line_transport, transport_fn},
     },
 };
@@ -31,6 +31,7 @@ use tokio::{
     sync::watch,
     time::sleep,
 };
+use tower::ServiceExt as _;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -229,6 +230,26 @@ async fn without_the_switch_or_the_servers_word_nothing_is_repeated() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn as_a_service_the_client_gives_keys_too() {
+    let office = Office {
+        takes: 30 * SECOND,
+        ..Office::default()
+    };
+    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
+    let client = builder(&wires, retry().no_retry_window(), 10 * SECOND).idempotency_keys();
+    let client = client.connect().await.unwrap();
+    let answer = client.oneshot(Request::from(tool("book"))).await.unwrap();
+    let Answer::Tool(answer) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(text(answer), ("1".to_owned(), true));
+    let sold = office.sold();
+    assert_eq!(sold.len(), 1, "{sold:?}");
+    assert_eq!(sold[0].as_ref().unwrap().len(), 32, "a random key");
+    assert_eq!(*office.ended.lock().unwrap(), 1);
+}
+
 /// A run may go on for longer than rmcp leaves a request whose connection is gone.
 #[tokio::test(start_paused = true)]
 async fn a_run_that_lost_its_connection_is_not_told_to_give_up() {
@@ -305,14 +326,37 @@ async fn a_limit_of_the_client_does_not_cancel_the_run() {
     let answer = client.call_tool(tool("book")).await.unwrap();
     assert_eq!(text(answer), ("1".to_owned(), true));
     assert_eq!(*office.ended.lock().unwrap(), 1);
+}
 
-    // Also if it is the last attempt that the limit abandons.
-    let once = builder(&wires, retry().max_attempts(1), 10 * SECOND).idempotency_keys();
-    let once = once.connect().await.unwrap();
-    let answer = once.call_tool(tool("book")).await.unwrap();
+#[tokio::test(start_paused = true)]
+async fn a_run_that_the_last_attempt_abandons_goes_on_however_long_it_takes() {
+    let office = Office {
+        takes: 600 * SECOND,
+        ..Office::default()
+    };
+    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
+    let client = builder(&wires, retry().max_attempts(1), 10 * SECOND).idempotency_keys();
+    let client = client.connect().await.unwrap();
+    let answer = client.call_tool(tool("book")).await.unwrap();
     assert!(text(answer).0.contains("may have run"));
-    sleep(30 * SECOND).await;
-    assert_eq!(*office.ended.lock().unwrap(), 2);
+    sleep(600 * SECOND).await;
+    assert_eq!(*office.ended.lock().unwrap(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_a_client_does_not_cancel_a_run_that_its_limits_abandoned() {
+    let office = Office {
+        takes: 600 * SECOND,
+        ..Office::default()
+    };
+    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
+    let client = builder(&wires, retry().max_attempts(1), 10 * SECOND).idempotency_keys();
+    let client = client.connect().await.unwrap();
+    let answer = client.call_tool(tool("book")).await.unwrap();
+    assert!(text(answer).0.contains("may have run"));
+    client.close().await;
+    sleep(600 * SECOND).await;
+    assert_eq!(*office.ended.lock().unwrap(), 1);
 }
 
 #[tokio::test(start_paused = true)]

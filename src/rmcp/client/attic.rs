@@ -1,24 +1,20 @@
-use crate::{failure::Failure, rmcp::Answer};
+use crate::rmcp::Answer;
 use ::rmcp::service::ServiceError;
 use std::{
     fmt,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
-    time::Duration,
 };
-use tokio::time;
-
-/// How long the answer to an attempt is waited for that a limit has abandoned, after its call is over.
-const LATE: Duration = Duration::from_secs(60);
 
 type Sent = Pin<Box<dyn Future<Output = Result<Answer, ServiceError>> + Send>>;
 
 /// The attempts at one call with a key that limits have abandoned.
 ///
 /// rmcp cancels a request at the server when its future is dropped. A limit of the client is no reason to
-/// stop a run whose outcome the next attempt will find. So such a future is kept until the call is over.
-/// If the caller drops the call, they are dropped with it, and the server is told.
+/// stop a run whose outcome the next attempt will find, or another call with its key. So such a future is
+/// kept until its answer comes, or its connection ends. If the caller drops the call, they are dropped with
+/// it, and the server is told.
 #[derive(Clone, Default)]
 pub(super) struct Attic(Arc<Mutex<Vec<Sent>>>);
 
@@ -31,17 +27,14 @@ impl Attic {
         }
     }
 
-    /// Waits for the answers that still come, after the call has ended by itself.
-    pub(super) async fn wait(self) -> Result<(), Failure> {
+    /// Waits for the answers that still come, after the call has ended by itself. On a connection that has
+    /// ended none comes.
+    pub(super) async fn wait(self) {
         let sent = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let all = async {
-            for late in sent {
-                // Nobody reads it.
-                let _ = late.await;
-            }
-        };
-        let _ = time::timeout(LATE, all).await;
-        Ok(())
+        for late in sent {
+            // Nobody reads it.
+            let _ = late.await;
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -259,9 +259,16 @@ impl Service<Request> for Client {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let Parts { shared, stack, .. } = &mut self.parts;
-        let call = shared.catalog.call(request);
-        Box::pin(shared.census.counted(stack.call(call)))
+        let Parts {
+            shared,
+            stack,
+            keys,
+            ..
+        } = &mut self.parts;
+        let mut call = shared.catalog.call(request);
+        let attic = keys.give(&mut call);
+        let answer = stack.call(call);
+        Box::pin(seen_to_its_end(&shared.census, attic, answer))
     }
 }
 
@@ -275,7 +282,7 @@ impl fmt::Debug for Client {
 }
 
 /// Counts a call. If it ends while attempts at it that limits have abandoned are on their way, these are
-/// counted too, and end with the client at the latest.
+/// counted too. They end with their connection at the latest; nothing cancels them at the server.
 fn seen_to_its_end<F>(
     census: &Census,
     attic: Option<Attic>,
@@ -289,7 +296,11 @@ where
     async move {
         let outcome = counted.await;
         if let Some(attic) = attic.filter(|attic| !attic.is_empty()) {
-            tokio::spawn(census.counted(attic.wait()));
+            let member = census.enrol();
+            tokio::spawn(async move {
+                attic.wait().await;
+                drop(member);
+            });
         }
         outcome
     }
