@@ -19,6 +19,21 @@
 //!
 //! # Where to start
 //!
+//! The [guide] has a page for each task, which begins with code that runs: [install](guide::install) ·
+//! [wrap a server](guide::wrap_a_server) · [map my errors](guide::map_errors) ·
+//! [what is repeated](guide::repeats) · [slow tools](guide::slow_tools) ·
+//! [what the model reads](guide::what_the_model_reads) · [call servers](guide::call_servers) ·
+//! [my own tower service](guide::tower_service) · [circuit breaker, limits](guide::limits) ·
+//! [metrics and traces](guide::metrics_and_traces) · [logs](guide::logs) · [testing](guide::testing) ·
+//! [upgrading](guide::upgrading).
+//!
+//! | Question | Answer |
+//! |---|---|
+//! | Which failures of my tool are repeated? | [the table](guide::repeats#which-failures-of-my-tool-are-repeated) |
+//! | How do I give one tool 10 minutes? | [a policy for it](guide::slow_tools) |
+//! | What does the model see when my database is down? | [its text](guide::what_the_model_reads#what-does-the-model-see-when-my-database-is-down) |
+//! | How do I see that in Grafana? | [the queries](guide::metrics_and_traces#queries-for-grafana) |
+//!
 //! | You have | Use |
 //! |---|---|
 //! | a server on rmcp | [`rmcp::Resilient`]: one line |
@@ -79,6 +94,8 @@ pub mod classify;
 pub mod convert;
 pub mod failure;
 pub mod fatal;
+#[cfg(doc)]
+pub mod guide;
 pub mod idempotency;
 pub mod is_error;
 mod json;

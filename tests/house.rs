@@ -14,6 +14,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("accessors", &[]),
     ("text", &[]),
     ("json", &[]),
+    // Pages, which link to what they like.
+    ("guide", &[]),
     ("failure", &[]),
     ("call", &["failure", "ledger"]),
     ("ledger", &["failure"]),
@@ -351,7 +353,7 @@ fn split(text: &str) -> Vec<String> {
     fields.filter(|field| !field.is_empty()).collect()
 }
 
-/// The rooms with their files; `lib.rs` is the front door.
+/// The rooms with their files of Rust; `lib.rs` is the front door.
 fn rooms() -> Vec<(String, Vec<PathBuf>)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let entries = fs::read_dir(src)
@@ -368,7 +370,8 @@ fn rooms() -> Vec<(String, Vec<PathBuf>)> {
 
 fn files_under(path: &Path) -> Vec<PathBuf> {
     if path.is_file() {
-        return vec![path.to_owned()];
+        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+        return is_rust.then(|| path.to_owned()).into_iter().collect();
     }
     let entries = fs::read_dir(path)
         .unwrap()

@@ -66,7 +66,7 @@ impl ClassifyLayer {
     /// as a circuit breaker, that have to see failures with a name.
     ///
     /// What the server or the author said of this call stays said for the outer one. So never wrap a
-    /// stack in it that a tool calls on through. See [the preset](crate::preset#a-circuit-breaker) for an
+    /// stack in it that a tool calls on through. See [the guide](crate::guide::limits#a-circuit-breaker) for an
     /// example.
     #[must_use]
     pub fn inside(mut self) -> Self {

@@ -144,7 +144,8 @@ impl<L, M> ResilienceBuilder<L, M> {
     /// A layer of others right inside of `Classify`: a concurrency limit, a circuit breaker, a rate
     /// limit. Given again, the first is the outermost.
     ///
-    /// See [a circuit breaker](super#a-circuit-breaker) for one whose error hides what it holds.
+    /// See [a circuit breaker](crate::guide::limits#a-circuit-breaker) for a layer whose error hides the
+    /// failure inside.
     ///
     /// Its errors are classified as [`Failure::from`](crate::Failure) reads them, or by a
     /// [rule](ClassifyLayer::rule).

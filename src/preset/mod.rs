@@ -62,97 +62,14 @@
 //!
 //! # When to use it
 //!
-//! Whenever its order is yours. Layers of others, as a concurrency limit, a circuit breaker or a rate
-//! limit, belong right inside `Classify`: there nothing is held while `Retry` waits, and their errors
-//! get a class. [`layer_inside`](ResilienceBuilder::layer_inside) puts them there. For any other order,
-//! compose the layers with [`ServiceBuilder`](tower::ServiceBuilder). Around a handler of rmcp,
+//! Use it whenever this order is the one that you want. For another order, compose the layers with
+//! [`ServiceBuilder`](tower::ServiceBuilder). Around a handler of rmcp,
 //! [`rmcp::Resilient`](crate::rmcp::Resilient) does it all.
 //!
-//! ## A circuit breaker
-//!
-//! It stops the calls of a server that is not well, and lets one try after a while. With
-//! `tower-resilience-circuitbreaker`:
-//!
-//! ```
-//! use mcp_resilience::{
-//!     Delivery, Failure, ResilienceLayer, classify::ClassifyLayer,
-//! };
-//! use std::time::Duration;
-//! use tower::util::MapErrLayer;
-//! use tower_resilience_circuitbreaker::{CircuitBreakerError, CircuitBreakerLayer};
-//! # use mcp_resilience::call::{Flagged, ToolResult};
-//! # struct Answer;
-//! # impl ToolResult for Answer {
-//! #     fn is_error(&self) -> bool { false }
-//! #     fn flag(&mut self) {}
-//! #     fn from_failure(_: Flagged) -> Option<Self> { None }
-//! # }
-//!
-//! const OPEN: Duration = Duration::from_secs(20);
-//!
-//! let classify = ClassifyLayer::new();
-//! let breaker = CircuitBreakerLayer::builder()
-//!     .wait_duration_in_open(OPEN)
-//!     // Only what speaks against the server opens it, and never an error of the tool itself.
-//!     .failure_classifier(|outcome: &Result<Answer, Failure>| {
-//!         outcome.as_ref().is_err_and(|failure| failure.speaks_against_server())
-//!     })
-//!     .build()?;
-//!
-//! let resilience = ResilienceLayer::builder()
-//!     .classify(classify.clone())
-//!     // Its error hides what it holds. An open circuit is a refusal: the call was not sent.
-//!     .layer_inside(MapErrLayer::new(|error: CircuitBreakerError<Failure>| {
-//!         let open = || Failure::unavailable(Some(OPEN)).with_message("the circuit is open");
-//!         error.into_inner().unwrap_or_else(|| open().with_delivery(Delivery::NotSent))
-//!     }))
-//!     .layer_inside(breaker)
-//!     // The breaker sees every failed call as a `Failure`.
-//!     .layer_inside(classify.inside())
-//!     .build()?;
-//! # let _ = resilience;
-//! # Ok::<_, tower::BoxError>(())
-//! ```
-//!
-//! The breaker does not tell how much longer it stays open, so the hint is the whole of it: a call waits
-//! for it if the [retry window](crate::retry) has room, else it fails with the hint. One breaker has one
-//! circuit. For one circuit for each tool, keep a service for each tool. `examples/breaker.rs` shows it at
-//! work.
-//!
-//! ## Where other layers go
-//!
-//! Shown with those of `tower-resilience`; tower's own belong to the same places.
-//!
-//! | Layer | Its place | Around the preset instead |
-//! |---|---|---|
-//! | circuit breaker | [`layer_inside`](ResilienceBuilder::layer_inside), as above | counts only what is no result, since a flagged result is one; an open circuit leaves no line |
-//! | rate limiter | `layer_inside`: it counts attempts, and a refused one is made again after its wait | counts calls; a refusal leaves no line |
-//! | bulkhead, concurrency limit | `layer_inside`: nothing is held while a call waits to be made again | a place is held for the whole call, its waits included |
-//! | hedge | around the service itself, inside of the preset: an attempt may run twice at once, and the call has one line. Only for calls that may run twice: `eligible_if(|call| call.hints().is_read_only())` | each copy is a call, with a line of its own |
-//! | timeout, retry, reconnect, fallback | none: the preset has its own, which know what may run twice | a timeout cuts off waits; its calls are `cancelled` in the log |
-//!
-//! Their errors hide what they hold, so that `Classify` would see a crash. Take it out, and say what a
-//! refusal of theirs is:
-//!
-//! ```
-//! use mcp_resilience::{Delivery, Failure, ResilienceLayer};
-//! use tower::{BoxError, util::MapErrLayer};
-//! use tower_resilience_bulkhead::{BulkheadLayer, BulkheadServiceError};
-//!
-//! let bulkhead = BulkheadLayer::builder().max_concurrent_calls(8).reject_when_full().build()?;
-//! let resilience = ResilienceLayer::builder()
-//!     .layer_inside(MapErrLayer::new(|error: BulkheadServiceError<BoxError>| {
-//!         let full = || Failure::at_capacity(None).with_delivery(Delivery::NotSent);
-//!         error.into_inner().unwrap_or_else(|| full().into())
-//!     }))
-//!     .layer_inside(bulkhead)
-//!     .build()?;
-//! # let _ = resilience;
-//! # Ok::<_, BoxError>(())
-//! ```
-//!
-//! A hedge wants an error that can be cloned, as `Infallible`; around the preset, give it one by
-//! `MapErrLayer::new(Arc::new)`.
+//! Other layers, such as a concurrency limit, a circuit breaker or a rate limit, belong right inside
+//! `Classify`: there nothing is held while `Retry` waits, and their errors get a class.
+//! [`layer_inside`](ResilienceBuilder::layer_inside) puts them there;
+//! [the guide](crate::guide::limits) shows each of them.
 //!
 //! # Example
 //!
