@@ -1,33 +1,32 @@
-use super::{Record, Sink, lines_lost, progress::Progress};
+use super::{
+    Record, Sink,
+    queue::{Counts, Queue},
+};
 use crate::failure::{Chain, stderr};
 use std::{
     fmt,
     io::Write,
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        mpsc::{Receiver, SyncSender, sync_channel},
-    },
-    thread,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 use tokio::runtime::Handle;
-
-/// How many lines may wait for the writer. At the limit of a line that is 16 MiB.
-const CAPACITY: usize = 1024;
 
 /// How long the end of the last clone waits for lines that are still to be written.
 const LAST_FLUSH: Duration = Duration::from_secs(1);
 
 /// Writes each record as one line of JSON, in one `write`, on a thread of its own.
 ///
-/// The thread starts with the first line. A call never waits for the writer: up to 1024 lines are
-/// queued, and each line beyond that is lost and [counted](Self::lost), as is a line that the
-/// writer fails to take. Once the writer takes lines again, and no other line waits, a line with the
-/// event `lines_lost` says how many are missing.
+/// The thread starts with the first line. A call never waits for the writer: lines of up to 16 MiB are
+/// queued. A line that does not fit is lost and [counted](Self::lost), as is a line that the writer
+/// fails to take. Once the writer takes lines again, and no other line waits, a line with the event
+/// `lines_lost` says how many are missing.
+///
+/// The thread looks for lines every 2 ms, so that no call spends time on waking it. After a second
+/// without a line it sleeps, and the next call wakes it. When the process is killed, the lines of the last
+/// 2 ms may be missing.
 ///
 /// The thread writes what is queued and ends when the last clone is dropped. Outside of a tokio
-/// runtime that drop waits up to a second for the thread. Inside of one, as in an async `main`, it
+/// runtime that drop waits up to a second for the lines. Inside of one, as in an async `main`, it
 /// does not wait: call [`flush`](Sink::flush) before the process ends, or the last lines may be
 /// missing. [`Resilient::run`](crate::rmcp::Resilient::run) does.
 #[derive(Clone)]
@@ -38,9 +37,9 @@ pub struct JsonLines {
 struct Shared {
     // Taken by the thread.
     writer: Mutex<Option<Box<dyn Write + Send>>>,
-    // None where there is no thread.
-    lines: OnceLock<Option<SyncSender<String>>>,
-    progress: Arc<Progress>,
+    // None where no thread could be started.
+    queue: OnceLock<Option<Queue>>,
+    counts: Arc<Counts>,
 }
 
 impl JsonLines {
@@ -50,8 +49,8 @@ impl JsonLines {
         Self {
             shared: Arc::new(Shared {
                 writer: Mutex::new(Some(Box::new(writer))),
-                lines: OnceLock::new(),
-                progress: Arc::default(),
+                queue: OnceLock::new(),
+                counts: Arc::default(),
             }),
         }
     }
@@ -63,10 +62,10 @@ impl JsonLines {
         Self::new(stderr())
     }
 
-    /// How many lines were lost so far: the writer was behind by more than it may be, or failed.
+    /// How many lines were lost so far: the queue was full, or the writer failed.
     #[must_use]
     pub fn lost(&self) -> u64 {
-        self.shared.progress.lost()
+        self.shared.counts.lost()
     }
 }
 
@@ -74,33 +73,24 @@ impl Sink for JsonLines {
     fn write(&self, record: &Record<'_>) {
         let mut line = record.to_json();
         line.push('\n');
-        let progress = &self.shared.progress;
-        progress.add();
-        let lines = self.shared.lines.get_or_init(|| self.shared.start());
-        if lines
-            .as_ref()
-            .is_none_or(|lines| lines.try_send(line).is_err())
-        {
-            progress.done(false);
+        match self.shared.queue.get_or_init(|| self.shared.start()) {
+            Some(queue) => queue.push(line),
+            None => self.shared.counts.lose(),
         }
     }
 
     fn flush(&self, at_most: Duration) {
-        self.shared.progress.wait(at_most);
+        if let Some(Some(queue)) = self.shared.queue.get() {
+            queue.flush(at_most);
+        }
     }
 }
 
 impl Shared {
-    fn start(&self) -> Option<SyncSender<String>> {
+    fn start(&self) -> Option<Queue> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let writer = writer.take()?;
-        let (lines, waiting) = sync_channel(CAPACITY);
-        let progress = Arc::clone(&self.progress);
-        let thread = thread::Builder::new()
-            .name("mcp-call-log".to_owned())
-            .spawn(move || write_all(writer, &waiting, &progress));
-        match thread {
-            Ok(_) => Some(lines),
+        match Queue::start(writer.take()?, &self.counts) {
+            Ok(queue) => Some(queue),
             Err(error) => {
                 tracing::warn!(
                     error = %Chain(&error),
@@ -114,43 +104,13 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        let is_started = self.lines.take().is_some();
         // A thread of a runtime has other tasks to run.
-        if is_started && Handle::try_current().is_err() {
-            self.progress.wait(LAST_FLUSH);
+        if let Some(Some(queue)) = self.queue.get()
+            && Handle::try_current().is_err()
+        {
+            queue.flush(LAST_FLUSH);
         }
     }
-}
-
-fn write_all(mut writer: impl Write, lines: &Receiver<String>, progress: &Progress) {
-    let mut reported = 0;
-    let mut is_told = false;
-    for line in lines {
-        let is_written = write(&mut writer, &line);
-        // The writer works again, and nothing else waits for it.
-        let lost = progress.lost();
-        if is_written && lost > reported && progress.is_last() {
-            let report = lines_lost::report(lost - reported);
-            if write(&mut writer, &report) {
-                reported = lost;
-            }
-        }
-        progress.done(is_written);
-        // Told here, and not where a line is lost: that is the task of a call.
-        if !is_told && progress.lost() > 0 {
-            is_told = true;
-            tracing::warn!("the call log loses lines: its writer is too slow, or fails");
-        }
-    }
-}
-
-/// A writer that panicked is tried again with the next line, like one that failed.
-fn write(writer: &mut impl Write, line: &str) -> bool {
-    let written = catch_unwind(AssertUnwindSafe(|| {
-        writer.write_all(line.as_bytes())?;
-        writer.flush()
-    }));
-    matches!(written, Ok(Ok(())))
 }
 
 impl fmt::Debug for JsonLines {

@@ -140,13 +140,14 @@ mod json_lines;
 mod layer;
 mod line;
 mod lines_lost;
-mod progress;
+mod queue;
 mod record;
 mod secret_members;
 mod service;
 mod sink;
 mod span;
 mod tracing_events;
+mod writer;
 
 pub use self::{
     arguments::ArgumentLogging,

@@ -188,21 +188,47 @@ impl Write for Blocked {
 }
 
 #[tokio::test]
-async fn a_writer_that_hangs_delays_no_call_and_loses_what_exceeds_the_queue() {
+async fn a_writer_that_hangs_delays_no_call_and_lines_beyond_16_mib_are_lost() {
+    const LINES: usize = 5_000;
     let (entered, is_in) = channel();
     let (go, waits) = channel();
     let sink = JsonLines::new(Blocked { entered, go: waits });
-    call(sink.clone(), 1).await;
-    is_in.recv_timeout(LONG).unwrap();
-
-    // One is with the writer, 1024 wait, and the rest is lost.
-    call(sink.clone(), 1024 + 7).await;
-    assert_eq!(sink.lost(), 7);
+    let tools = CallLogLayer::new(sink.clone()).layer(service_fn(async |_: Call| {
+        Ok::<_, BoxError>(Answer::ok("fine"))
+    }));
+    let long = Call::tool("t").arguments(json!({ "text": "x".repeat(4_000) }));
+    for _ in 0..LINES {
+        tools.clone().oneshot(long.clone()).await.unwrap();
+    }
     sink.flush(Duration::from_millis(1));
+    let lost = usize::try_from(sink.lost()).unwrap();
 
     drop(go);
     sink.flush(LONG);
-    assert_eq!(sink.lost(), 7);
+    let written = is_in.try_iter().count();
+    // The lines, and the report of those that are missing.
+    assert_eq!(written, LINES - lost + 1);
+    assert_eq!(sink.lost(), lost as u64);
+    let queued = written * 4_000;
+    assert!((12 << 20..=16 << 20).contains(&queued), "{queued}");
+}
+
+#[tokio::test]
+async fn a_line_after_a_long_silence_wakes_the_writer() {
+    let (entered, is_in) = channel();
+    let (go, waits) = channel();
+    drop(go);
+    let sink = JsonLines::new(Blocked { entered, go: waits });
+    for _ in 0..2 {
+        call(sink.clone(), 1).await;
+        is_in.recv_timeout(LONG).unwrap();
+        // The thread looks for lines for a second, and then sleeps.
+        tokio::task::spawn_blocking(|| std::thread::park_timeout(Duration::from_millis(1_500)))
+            .await
+            .unwrap();
+    }
+    call(sink, 1).await;
+    is_in.recv_timeout(LONG).unwrap();
 }
 
 struct Panics;
@@ -355,7 +381,7 @@ async fn a_thousand_calls_at_once_with_the_longest_lines_leave_whole_lines() {
         .collect();
     names.sort();
     names.dedup();
-    // The queue holds a thousand lines.
+    // The queue holds all of them.
     assert_eq!(names.len() as u64 + sink.lost(), 1000);
     assert_eq!(sink.lost(), 0);
 }

@@ -1,0 +1,96 @@
+use super::{
+    lines_lost,
+    queue::{Counts, Message},
+};
+use std::{
+    io::Write,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::mpsc::{Receiver, TryRecvError},
+    thread,
+    time::Duration,
+};
+
+/// How long a line waits at most for a writer that has nothing else to do.
+///
+/// Waking a thread costs whoever wakes it 6 to 8 µs, so no call does while there are calls: the thread looks by itself.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// How often it looks in vain before it sleeps until the next line: for a second.
+const LOOKS: u32 = 500;
+
+/// Writes what is sent until nobody can send any more.
+pub(super) fn run(writer: impl Write, messages: &Receiver<Message>, counts: &Counts) {
+    let mut lines = Lines {
+        writer,
+        counts,
+        reported: 0,
+        is_told: false,
+    };
+    let mut looks = 0;
+    loop {
+        match messages.try_recv() {
+            Ok(Message::Line(line)) => {
+                looks = 0;
+                lines.write(&line);
+                counts.release(line.capacity());
+            }
+            Ok(Message::Flush(flushed)) => drop(flushed),
+            Err(TryRecvError::Disconnected) => return,
+            Err(TryRecvError::Empty) if looks < LOOKS => {
+                looks += 1;
+                thread::park_timeout(LOOK_EVERY);
+            }
+            Err(TryRecvError::Empty) => {
+                looks = 0;
+                counts.sleep(thread::park);
+            }
+        }
+    }
+}
+
+struct Lines<'a, W> {
+    writer: W,
+    counts: &'a Counts,
+    reported: u64,
+    is_told: bool,
+}
+
+impl<W: Write> Lines<'_, W> {
+    fn write(&mut self, line: &String) {
+        let is_written = write(&mut self.writer, line);
+        if !is_written {
+            self.counts.lose();
+        }
+        let lost = self.counts.lost();
+        if lost > self.reported {
+            // Told here, and not where a line is lost: that is the task of a call.
+            self.tell();
+            // The writer works again, and nothing else waits for it.
+            if is_written && self.counts.is_last(line.capacity()) {
+                let report = lines_lost::report(lost - self.reported);
+                if write(&mut self.writer, &report) {
+                    self.reported = lost;
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self) {
+        if !self.is_told {
+            self.is_told = true;
+            // A subscriber that panics ends its own event, and not the log.
+            let _ = catch_unwind(|| {
+                tracing::warn!("the call log loses lines: its writer is too slow, or fails");
+            });
+        }
+    }
+}
+
+/// A writer that panicked is tried again with the next line, like one that failed.
+fn write(writer: &mut impl Write, line: &str) -> bool {
+    let written = catch_unwind(AssertUnwindSafe(|| {
+        writer.write_all(line.as_bytes())?;
+        writer.flush()
+    }));
+    matches!(written, Ok(Ok(())))
+}
