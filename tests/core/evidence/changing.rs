@@ -5,7 +5,8 @@ use crate::support::Answer;
 use mcp_resilience::{
     Failure,
     backoff::Jitter,
-    call::{HintSource, Hints, ToolCall},
+    call::{CallOptions, HintSource, Hints, ToolCall},
+    policy::{Policies, Policy},
     retry::RetryLayer,
 };
 use std::{
@@ -21,9 +22,17 @@ use tower::{Layer, ServiceExt, service_fn};
 #[derive(Clone)]
 struct Look {
     is_read_only: Arc<AtomicBool>,
+    options: Option<CallOptions>,
 }
 
 impl Look {
+    fn new(is_read_only: Arc<AtomicBool>) -> Self {
+        Self {
+            is_read_only,
+            options: None,
+        }
+    }
+
     fn now(is_read_only: &AtomicBool) -> Hints {
         let hints = Hints::new().output_schema(false);
         hints.read_only(is_read_only.load(Relaxed))
@@ -42,6 +51,10 @@ impl ToolCall for Look {
     fn hint_source(&self) -> Option<HintSource> {
         let is_read_only = Arc::clone(&self.is_read_only);
         Some(HintSource::new(move || Self::now(&is_read_only)))
+    }
+
+    fn options(&self) -> Option<&CallOptions> {
+        self.options.as_ref()
     }
 }
 
@@ -72,7 +85,7 @@ async fn hints_that_are_withdrawn_in_the_last_attempt_do_not_tell_a_model_to_rep
         let retry = RetryLayer::builder().jitter(Jitter::none()).no_budget();
         let retry = retry.max_attempts(attempts).build().unwrap();
         let stack = settings().retry(retry).build().unwrap().layer(tool);
-        let answer = stack.oneshot(Look { is_read_only }).await.unwrap();
+        let answer = stack.oneshot(Look::new(is_read_only)).await.unwrap();
         assert_eq!(ran.load(Relaxed), last);
         let text = answer.text();
         assert!(text.contains("run; verify before repeating."), "{text}");
@@ -103,7 +116,7 @@ async fn a_refused_attempt_is_not_repeated_after_one_that_ran_once_the_hints_are
         let retry = RetryLayer::builder().jitter(Jitter::none()).no_budget();
         let retry = retry.build().unwrap();
         let stack = settings().retry(retry).build().unwrap().layer(tool);
-        let answer = stack.oneshot(Look { is_read_only }).await.unwrap();
+        let answer = stack.oneshot(Look::new(is_read_only)).await.unwrap();
         assert_eq!(calls.load(Relaxed), ran, "withdrawn at {withdrawn_at}");
         let text = answer.text();
         let warns = text.contains("It may have run; verify before repeating.")
@@ -125,7 +138,7 @@ async fn hints_that_are_withdrawn_during_the_wait_stop_the_repeat() {
     let stack = settings().retry(retry.build().unwrap()).build().unwrap();
     let withdrawn = Arc::clone(&is_read_only);
     let (answer, ()) = tokio::join!(
-        stack.layer(tool).oneshot(Look { is_read_only }),
+        stack.layer(tool).oneshot(Look::new(is_read_only)),
         async move {
             // The wait is one second.
             tokio::time::sleep(Duration::from_millis(500)).await;
@@ -140,4 +153,34 @@ async fn hints_that_are_withdrawn_during_the_wait_stop_the_repeat() {
         "{text}"
     );
     assert_eq!(answer.structured.as_ref().unwrap()["attempts"], 1);
+}
+
+/// A policy that is chosen by hints is no word on the call itself: it goes with them.
+#[tokio::test(start_paused = true)]
+async fn a_policy_that_is_withdrawn_allows_no_repeat_of_a_call_with_options_either() {
+    let mut five = CallOptions::new();
+    five.max_attempts = Some(5);
+    let mut allowed = five.clone();
+    allowed.repeat_ok = Some(true);
+    for (options, ran) in [(None, 1), (Some(five), 1), (Some(allowed), 5)] {
+        let is_read_only = Arc::new(AtomicBool::new(true));
+        let calls = Arc::new(AtomicU32::new(0));
+        let (withdrawn, count) = (Arc::clone(&is_read_only), Arc::clone(&calls));
+        let tool = service_fn(move |_: Look| {
+            count.fetch_add(1, Relaxed);
+            withdrawn.store(false, Relaxed);
+            async { Err::<Answer, _>(Failure::connection("reset")) }
+        });
+        let repeats = Policy::new().repeat_ok(true);
+        let policies = Policies::new().hinted(Hints::is_read_only, repeats);
+        let retry = RetryLayer::builder().jitter(Jitter::none()).no_budget();
+        let retry = retry.policies(policies).build().unwrap();
+        let stack = settings().retry(retry).build().unwrap().layer(tool);
+        let look = Look {
+            is_read_only,
+            options: options.clone(),
+        };
+        stack.oneshot(look).await.unwrap();
+        assert_eq!(calls.load(Relaxed), ran, "{options:?}");
+    }
 }

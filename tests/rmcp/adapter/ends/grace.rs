@@ -165,3 +165,14 @@ async fn a_client_that_leaves_holds_it_up_for_five_seconds_and_is_a_normal_end()
     assert!(outcome.is_ok(), "{outcome:?}");
     assert_eq!(end - begun, LEFT);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_leaves_and_reads_nothing_is_a_normal_end_too() {
+    let server = server(&Log::default());
+    let (mut client, ending, begun) = deaf(server, &["fine"]).await;
+    client.leave().await;
+    let (outcome, end) = within("the end of `run`", ending).await.unwrap();
+    assert!(outcome.is_ok(), "{outcome:?}");
+    // The end of the input waits for the answer, rmcp for the calls, and the close for the writes.
+    assert_eq!(end - begun, LEFT + LEFT + CLOSE);
+}

@@ -88,7 +88,13 @@ async fn an_observer_is_told_of_each_heartbeat_that_was_sent() {
 
 #[tokio::test(start_paused = true)]
 async fn heartbeats_can_be_set_and_turned_off() {
-    let settings = [(Some(4 * MINUTE), 2), (None, 0), (Some(Duration::ZERO), 0)];
+    let settings = [
+        (Some(4 * MINUTE), 2),
+        (None, 0),
+        (Some(Duration::ZERO), 0),
+        // Its first would be beyond the end of time.
+        (Some(Duration::MAX), 0),
+    ];
     for (every, count) in settings {
         let desk = reads(async |_| {
             sleep(9 * MINUTE).await;
