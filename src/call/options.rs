@@ -4,6 +4,11 @@ use std::time::Duration;
 ///
 /// A client gives them by its own methods; a request type of yours by
 /// [`ToolCall::options`](super::ToolCall::options).
+///
+/// What is not set here gives way to what is: an attempt timeout that is longer than the deadline of the
+/// layers raises that, and with a deadline the attempts keep their usual limit if that is shorter, and
+/// the longest [hint](crate::retry::RetryBuilder::max_retry_after) that is waited for follows it, unless
+/// that is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallOptions {

@@ -13,6 +13,8 @@ const RETRY_WINDOW: Duration = Duration::from_secs(55);
 pub(crate) struct Limits {
     /// The limit of an attempt. None if something else ends it no later.
     pub(crate) attempt: Option<Duration>,
+    /// What that would be without a deadline: for a call with one of its own.
+    without_deadline: Option<Duration>,
     /// The longest that an attempt goes on with progress; a call with a deadline goes on for that
     /// at least.
     pub(crate) ceiling: Duration,
@@ -47,18 +49,17 @@ impl Limits {
         let deadline = deadline.flatten();
         // A deadline says how long the caller waits. That there is none says nothing.
         let window = window.unwrap_or(Some(deadline.unwrap_or(RETRY_WINDOW)));
-        let attempt = policy.attempt_timeout.or_else(|| {
-            let default = || {
-                // If the deadline ends it no later, that is the one to be named.
-                default_attempt.filter(|limit| deadline.is_none_or(|deadline| *limit < deadline))
-            };
-            let inherited = layer.attempt_timeout.or_else(default);
-            inherited.map(|limit| ceiling.map_or(limit, |ceiling| limit.min(ceiling)))
-        });
+        let within_ceiling = |limit: Duration| ceiling.map_or(limit, |ceiling| limit.min(ceiling));
+        let said = policy.attempt_timeout.or(layer.attempt_timeout);
+        // If the deadline ends it no later, that is the one to be named.
+        let default =
+            default_attempt.filter(|limit| deadline.is_none_or(|deadline| *limit < deadline));
+        let attempt = said.or(default).map(within_ceiling);
         let longest = [attempt, deadline].into_iter().flatten().max();
         let longest = longest.unwrap_or_default();
         Ok(Self {
             attempt,
+            without_deadline: said.or(default_attempt).map(within_ceiling),
             ceiling: ceiling.unwrap_or_else(|| CEILING.max(longest)),
             deadline,
             retry_window: match (window, deadline) {
@@ -70,17 +71,22 @@ impl Limits {
 }
 
 impl Limits {
-    /// The same for a call with limits of its own.
+    /// The same for a call with limits of its own: what it does not say gives way to what it says.
     pub(crate) fn with(self, options: &CallOptions) -> Self {
-        let deadline = options.deadline.or(self.deadline);
-        // If the deadline ends it no later, that is the one to be named.
-        let inherited = self
-            .attempt
-            .filter(|limit| options.deadline.is_none_or(|deadline| *limit < deadline));
+        let inherited = match options.deadline {
+            // If the deadline ends it no later, that is the one to be named.
+            Some(deadline) => self.without_deadline.filter(|limit| *limit < deadline),
+            None => self.attempt,
+        };
         let attempt = options.attempt_timeout.or(inherited);
+        let raised = self
+            .deadline
+            .max(self.deadline.and(options.attempt_timeout));
+        let deadline = options.deadline.or(raised);
         let longest = attempt.max(deadline).unwrap_or_default();
         Self {
             attempt,
+            without_deadline: self.without_deadline,
             deadline,
             ceiling: self.ceiling.max(longest),
             retry_window: options.deadline.or(self.retry_window),

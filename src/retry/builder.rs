@@ -14,9 +14,6 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tower::retry::budget::Budget as TowerBudget;
 
-/// The longest hint that is waited for, unless it is set, or the retry window is shorter.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
-
 /// Settings of a [`RetryLayer`] that are not the [defaults](super#defaults).
 #[derive(Clone, Debug)]
 #[must_use = "settings do nothing until they are built"]
@@ -274,17 +271,13 @@ impl RetryBuilder {
         Limits::new(&self.policy, &Policy::new(), None)?;
         let layer = &self.policy;
         let limits = Limits::new(policy, layer, None)?;
-        let longest = self.max_retry_after.unwrap_or_else(|| {
-            let window = limits.retry_window.unwrap_or(MAX_RETRY_AFTER);
-            window.min(MAX_RETRY_AFTER)
-        });
         let waits = policy.waits.as_ref().or(layer.waits.as_ref());
         Ok(Settings {
             limits,
             max_attempts: policy.max_attempts.or(layer.max_attempts).unwrap_or(3),
             waits: waits.map_or_else(|| Waits::Ceilings(Backoff::default()), Waits::clone),
             jitter: self.jitter.clone(),
-            max_retry_after: longest,
+            max_retry_after: self.max_retry_after,
             budget: match (policy.budget, &self.shared_budget) {
                 (Some(own), _) => SharedBudget::new(own),
                 (None, Some(budget)) => Some(budget.clone()),

@@ -85,7 +85,7 @@ pub(super) fn wait(
         };
         return fit(wait).map(|()| wait);
     };
-    if floor > settings.max_retry_after {
+    if floor > settings.max_retry_after() {
         return Err(Stopped::HintTooLong);
     }
     fit(floor)?;

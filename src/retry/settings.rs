@@ -7,6 +7,9 @@ use crate::{
 };
 use std::{fmt, sync::Arc, time::Duration};
 
+/// The longest hint that is waited for, unless it is set, or the retry window is shorter.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
+
 /// What applies to a call: the layer's settings, or those of a policy in it.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
@@ -14,7 +17,8 @@ pub(super) struct Settings {
     pub(super) max_attempts: u32,
     pub(super) waits: Waits,
     pub(super) jitter: Jitter,
-    pub(super) max_retry_after: Duration,
+    // Only if it is set: else it follows the retry window.
+    pub(super) max_retry_after: Option<Duration>,
     pub(super) budget: Option<SharedBudget>,
     pub(super) trusts_server: bool,
     // The policy's word, which goes before `repeat_ok`.
@@ -35,6 +39,14 @@ impl Settings {
             may_run_twice: options.repeat_ok.or(self.may_run_twice),
             ..self.clone()
         }
+    }
+
+    /// The longest hint that is waited for.
+    pub(super) fn max_retry_after(&self) -> Duration {
+        self.max_retry_after.unwrap_or_else(|| {
+            let window = self.limits.retry_window.unwrap_or(MAX_RETRY_AFTER);
+            window.min(MAX_RETRY_AFTER)
+        })
     }
 
     /// Whether a call may run twice, as far as anybody said.

@@ -2,6 +2,7 @@
 
 mod alike;
 mod budget;
+mod options;
 
 use crate::support::{Answer, Call, Script};
 use crate::timeout::{Slow, reports};
