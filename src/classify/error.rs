@@ -5,7 +5,9 @@ use std::error::Error;
 /// Names an error: by the user's rules, by its type, or as a crash.
 pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
     let (error, is_returned) = Returned::unmark(error);
-    name(error, is_returned, rules).confined_to_its_stack()
+    name(error, is_returned, rules)
+        .confined_to_its_stack()
+        .without_foreign_error()
 }
 
 /// The user knows.

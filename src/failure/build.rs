@@ -223,6 +223,7 @@ impl Failure {
             self.inner.code = Some(error.code.into());
         }
         self.inner.rpc_error = Some(error);
+        self.set_own_error(true);
         self
     }
 

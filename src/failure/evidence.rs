@@ -169,9 +169,18 @@ impl Failure {
     }
 
     /// Takes back every claim that does not count beyond a border.
-    pub(crate) fn across(mut self, border: Border) -> Self {
-        self.inner.evidence.cross(border);
-        self
+    pub(crate) fn across(self, border: Border) -> Self {
+        let mut failure = match border {
+            Border::Layer => self,
+            Border::Handler | Border::Cause => self.meant_for_its_host(),
+        };
+        failure.inner.evidence.cross(border);
+        failure
+    }
+
+    /// Whether it is of another call than this one.
+    pub(super) fn is_passed_on(&self) -> bool {
+        self.inner.evidence.is_passed_on
     }
 
     /// Takes back what was taken back of another failure that was made of the same error.
@@ -195,7 +204,8 @@ impl Failure {
     }
 
     /// Leaves a layer. The claims still hold for the layers above in this stack, and in no other.
-    pub(crate) fn spent(self) -> Self {
+    pub(crate) fn spent(mut self) -> Self {
+        self.set_own_error(false);
         self.attributed_to(Witness::Hearsay)
     }
 

@@ -19,7 +19,6 @@ impl Returned {
             Ok(failure) => failure
                 .across(Border::Handler)
                 .confined_to_its_stack()
-                .not_for_host()
                 .into(),
             Err(error) => Self(error).into(),
         }

@@ -15,6 +15,8 @@ pub(super) struct Signals {
     is_confined: bool,
     is_limit_told: bool,
     is_for_host: bool,
+    has_own_error: bool,
+    has_foreign_error: bool,
 }
 
 impl Failure {
@@ -70,9 +72,30 @@ impl Failure {
         self
     }
 
-    /// What a server asked of the host of a stack that a tool called through, it asked of no other host.
-    pub(crate) fn not_for_host(mut self) -> Self {
+    /// Notes that the JSON-RPC error in it is for the host of this stack.
+    pub(super) fn set_own_error(&mut self, is_own: bool) {
+        self.inner.signals.has_own_error = is_own;
+        self.inner.signals.has_foreign_error &= !is_own;
+    }
+
+    /// What another stack said to its host, it said to no other host: a challenge, and a JSON-RPC error
+    /// that the author of a handler did not give it.
+    pub(super) fn meant_for_its_host(mut self) -> Self {
         self.inner.signals.is_for_host = false;
+        if self.is_passed_on() && !self.inner.signals.has_own_error {
+            self.inner.signals.has_foreign_error = true;
+            if matches!(self.class(), Class::Protocol | Class::Cancelled) {
+                self.set_class(Class::Tool);
+            }
+        }
+        self
+    }
+
+    /// Leaves behind the JSON-RPC error that was for another host. Until the border has read it, it stays.
+    pub(crate) fn without_foreign_error(mut self) -> Self {
+        if self.inner.signals.has_foreign_error {
+            self.inner.rpc_error = None;
+        }
         self
     }
 }

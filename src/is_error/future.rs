@@ -98,10 +98,11 @@ pub(crate) fn flag<R: ToolResult>(failure: Failure, target: &Target) -> Result<R
 }
 
 fn flag_in<R: ToolResult>(
-    mut failure: Failure,
+    failure: Failure,
     target: &Target,
     ledger: Option<&Ledger>,
 ) -> Result<R, Failure> {
+    let mut failure = failure.without_foreign_error();
     // A rule may have seen a failure in one that has no flag: as it is it would pass for a success.
     if let Some(result) = failure.take_result::<R>().filter(ToolResult::is_error) {
         hand_over(failure, ledger);

@@ -19,6 +19,7 @@ mod hours;
 mod keyed;
 mod limits;
 mod many;
+mod nested;
 mod observed;
 mod odd;
 mod own_transport;
