@@ -3,6 +3,17 @@ use std::time::Duration;
 use tower::Layer;
 
 /// Wraps services in [`AlwaysReady`].
+///
+/// ```
+/// use mcp_resilience::{always_ready::AlwaysReadyLayer, retry::RetryLayer};
+/// use std::time::Duration;
+/// use tower::ServiceBuilder;
+///
+/// let layers = ServiceBuilder::new()
+///     .layer(RetryLayer::new())
+///     .layer(AlwaysReadyLayer::new().patience(Duration::from_secs(20)));
+/// # let _ = layers.service(());
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlwaysReadyLayer {
     patience: Option<Duration>,

@@ -29,6 +29,15 @@ const LAST_FLUSH: Duration = Duration::from_secs(1);
 /// runtime that drop waits up to a second for the lines. Inside of one, as in an async `main`, it
 /// does not wait: call [`flush`](Sink::flush) before the process ends, or the last lines may be
 /// missing. [`Resilient::run`](crate::rmcp::Resilient::run) does.
+///
+/// ```
+/// use mcp_resilience::call_log::{JsonLines, Sink};
+/// use std::time::Duration;
+///
+/// let log = JsonLines::new(Vec::new()); // or a file
+/// log.flush(Duration::from_secs(1)); // before the process ends
+/// assert_eq!(log.lost(), 0);
+/// ```
 #[derive(Clone)]
 pub struct JsonLines {
     shared: Arc<Shared>,

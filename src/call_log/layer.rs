@@ -5,7 +5,15 @@ use tower::Layer;
 
 /// Wraps services in [`CallLog`].
 ///
-/// See the [module page](super) for the line, its limits and an example.
+/// See the [module page](super) for the line and its limits.
+///
+/// ```
+/// use mcp_resilience::call_log::{ArgumentLogging, CallLogLayer, JsonLines};
+///
+/// let layer = CallLogLayer::new(JsonLines::stderr()).arguments(ArgumentLogging::Shape);
+/// let none = CallLogLayer::off();
+/// # let _ = (layer, none);
+/// ```
 #[derive(Clone, Debug)]
 pub struct CallLogLayer {
     config: Option<Arc<Config>>,

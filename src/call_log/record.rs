@@ -45,6 +45,18 @@ impl Outcome {
 /// A finished call, as a [`Sink`](super::Sink) gets it.
 ///
 /// Its `Debug` is the line: the failure itself may hold secrets.
+///
+/// ```
+/// use mcp_resilience::call_log::{CallLogLayer, Outcome, Record};
+///
+/// // A closure is a sink: this one reports slow and failed calls.
+/// let layer = CallLogLayer::new(|record: &Record<'_>| {
+///     if record.outcome() == Outcome::Failed || record.latency().as_secs() >= 5 {
+///         eprintln!("{} took {:?}: {:?}", record.name(), record.latency(), record.class());
+///     }
+/// });
+/// # let _ = layer;
+/// ```
 pub struct Record<'a> {
     pub(super) ended: DateTime<Utc>,
     pub(super) level: Level,

@@ -8,7 +8,21 @@ use tower::Layer;
 
 /// Wraps services in [`Classify`].
 ///
-/// See the [module page](super) for what is read in which order, and an example.
+/// See the [module page](super) for what is read, and in which order.
+///
+/// ```
+/// use mcp_resilience::{Class, Failure, classify::{ClassifyLayer, Words}};
+///
+/// /// An error of your own.
+/// #[derive(Debug, thiserror::Error)]
+/// #[error("pool exhausted")]
+/// struct PoolExhausted;
+///
+/// let layer = ClassifyLayer::new()
+///     .rule(|_: &PoolExhausted| Some(Failure::at_capacity(None)))
+///     .words(Words::new().code("E_BUSY", Class::AtCapacity));
+/// # let _ = layer;
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ClassifyLayer {
     rules: Rules,

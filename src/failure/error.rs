@@ -2,10 +2,28 @@ use super::{Chain, Class, Code, RpcError, Stopped, evidence::Evidence, signals::
 use crate::text::is_blank;
 use std::{any::Any, borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 
-/// A call that brought no good result.
+/// A failed call: an error, or a result with `isError: true`.
 ///
 /// Its [`Display`](fmt::Display) is the message for people and models, without the source;
 /// [`source`](Error::source) is what caused it, for the log alone.
+///
+/// ```
+/// use mcp_resilience::{Class, Delivery, Failure};
+/// use std::{error::Error, time::Duration};
+///
+/// let refused = std::io::Error::other("connection to 10.0.0.5:5432 refused");
+/// let failure = Failure::unavailable(Some(Duration::from_secs(30)))
+///     .with_message("the order database is down")
+///     .because(refused) // for the log
+///     .before_running(); // nothing ran, so any tool may be called again
+///
+/// assert_eq!(failure.class(), Class::Unavailable);
+/// assert!(failure.delivery().did_not_run());
+/// assert_eq!(failure.retry_after(), Some(Duration::from_secs(30)));
+/// assert_eq!(failure.to_string(), "the order database is down"); // what a model may read
+/// assert!(failure.source().is_some());
+/// # let _ = Delivery::Unknown;
+/// ```
 pub struct Failure {
     // Boxed, so that a `Result` with it stays small on the way of success.
     pub(super) inner: Box<Inner>,

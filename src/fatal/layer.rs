@@ -5,8 +5,17 @@ use tower::Layer;
 
 /// Wraps services in [`FatalStop`].
 ///
-/// All services of one layer, and their clones, shut together. See the [module page](super) for
-/// an example.
+/// All services of one layer, and their clones, shut together.
+///
+/// ```
+/// use mcp_resilience::{fatal::FatalLayer, retry::RetryLayer};
+/// use tower::ServiceBuilder;
+///
+/// let fatal = FatalLayer::new();
+/// let handle = fatal.handle(); // `handle.wait().await` in `main` gives the reason to end
+/// let layers = ServiceBuilder::new().layer(fatal).layer(RetryLayer::new());
+/// # let _ = (handle, layers.service(()));
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct FatalLayer {
     latch: Arc<Latch>,

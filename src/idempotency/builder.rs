@@ -10,6 +10,18 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 const LARGEST: usize = 1 << 20;
 
 /// Settings of an [`IdempotencyLayer`] that are not the [defaults](super#defaults).
+///
+/// ```
+/// use mcp_resilience::idempotency::{IdempotencyLayer, MemoryStore};
+/// use std::time::Duration;
+///
+/// let layer = IdempotencyLayer::builder(MemoryStore::new())
+///     .keep(Duration::from_secs(7 * 24 * 3600))
+///     .require_key("book")
+///     .build()?;
+/// # let _ = layer;
+/// # Ok::<_, mcp_resilience::idempotency::InvalidIdempotency>(())
+/// ```
 #[must_use = "settings do nothing until they are built"]
 pub struct IdempotencyBuilder {
     store: Arc<dyn Store>,

@@ -9,6 +9,15 @@ use tower::Layer;
 /// Wraps services in [`Idempotency`].
 ///
 /// Clones share the store and the runs. See the [module page](super) for the defaults and an example.
+///
+/// ```
+/// use mcp_resilience::{ResilienceLayer, idempotency::IdempotencyLayer};
+///
+/// let keys = IdempotencyLayer::new(); // a store in memory
+/// let resilience = ResilienceLayer::builder().idempotency(keys).build()?;
+/// # let _ = resilience;
+/// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct IdempotencyLayer {
     handle: IdempotencyHandle,

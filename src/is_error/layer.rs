@@ -9,6 +9,17 @@ use tower::Layer;
 /// Wraps services in [`IsError`].
 ///
 /// See the [module page](super) for what becomes of which answer, and an example.
+///
+/// ```
+/// use mcp_resilience::{classify::ClassifyLayer, is_error::IsErrorLayer, retry::RetryLayer};
+/// use tower::ServiceBuilder;
+///
+/// let layers = ServiceBuilder::new()
+///     .layer(IsErrorLayer::new()) // outside all layers that act on failures
+///     .layer(RetryLayer::new())
+///     .layer(ClassifyLayer::new());
+/// # let _ = layers.service(());
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct IsErrorLayer {
     settings: Arc<Settings>,

@@ -4,7 +4,17 @@ use std::{fmt, sync::Arc};
 
 /// Which policy applies to which calls.
 ///
-/// See the [module page](super) for the order, and an example.
+/// See the [module page](super) for the order in which they are asked.
+///
+/// ```
+/// use mcp_resilience::policy::{Policies, Policy};
+/// use std::time::Duration;
+///
+/// let policies = Policies::new()
+///     .tool("export", Policy::new().attempt_timeout(Duration::from_secs(600)))
+///     .hinted(|hints| hints.is_read_only(), Policy::new().max_attempts(5));
+/// assert_eq!(policies.tool_names().collect::<Vec<_>>(), ["export"]);
+/// ```
 #[derive(Clone, Debug, Default)]
 #[must_use = "policies do nothing until a layer gets them"]
 pub struct Policies {

@@ -5,7 +5,13 @@ use std::time::Duration;
 /// Settings for one tool, for several, or for a whole layer. A setting that is left out is that of the
 /// layer, and for a layer its default.
 ///
-/// See the [module page](super) for an example.
+/// ```
+/// use mcp_resilience::policy::Policy;
+/// use std::time::Duration;
+///
+/// let policy = Policy::new().attempt_timeout(Duration::from_secs(600)).max_attempts(2).repeat_ok(true);
+/// # let _ = policy;
+/// ```
 #[derive(Clone, Debug, Default)]
 #[must_use = "a policy does nothing until a layer gets it"]
 #[expect(

@@ -21,6 +21,19 @@ const AROUND_A_TOOL: Duration = Duration::from_secs(10 * 60);
 const AROUND_A_CONNECTION: Duration = Duration::from_secs(60);
 
 /// Settings of a [`ResilienceLayer`] that are not the [defaults](super#defaults).
+///
+/// ```
+/// use mcp_resilience::{ResilienceLayer, call_log::{CallLogLayer, JsonLines}, policy::{Policies, Policy}};
+/// use std::time::Duration;
+///
+/// let resilience = ResilienceLayer::builder()
+///     .attempt_timeout(Duration::from_secs(30))
+///     .policies(Policies::new().tool("pay", Policy::new().max_attempts(1)))
+///     .log(CallLogLayer::new(JsonLines::stderr()))
+///     .build()?;
+/// # let _ = resilience;
+/// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+/// ```
 #[derive(Debug, Default)]
 #[must_use = "settings do nothing until they are built"]
 pub struct ResilienceBuilder<L = Identity, M = NoKeys> {

@@ -21,6 +21,16 @@ use tower::{Layer, Service, layer::util::Identity};
 /// The services of one layer share its budget, its log and its end. See the
 /// [module page](super) for the order, the defaults and an example. `L` are layers of others, right
 /// inside of [`Classify`], by [`layer_inside`](ResilienceBuilder::layer_inside).
+///
+/// ```
+/// use mcp_resilience::ResilienceLayer;
+/// use tower::ServiceBuilder;
+///
+/// let tools = ServiceBuilder::new()
+///     .layer(ResilienceLayer::new())
+///     .service(()); // your service of tool calls
+/// # let _ = tools;
+/// ```
 #[derive(Clone, Debug)]
 pub struct ResilienceLayer<L = Identity, M = NoKeys> {
     pub(super) log: CallLogLayer,

@@ -6,6 +6,18 @@ use crate::{
 use std::time::Duration;
 
 /// Settings of a [`ReconnectLayer`] that are not the [defaults](super#defaults).
+///
+/// ```
+/// use mcp_resilience::reconnect::ReconnectLayer;
+/// use std::time::Duration;
+///
+/// let layer = ReconnectLayer::builder(())
+///     .dial_timeout(Duration::from_secs(5))
+///     .retry_first_dial()
+///     .build()?;
+/// # let _ = layer;
+/// # Ok::<_, mcp_resilience::reconnect::InvalidReconnect>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "settings do nothing until they are built"]
 pub struct ReconnectBuilder<T, P = NoProbe> {

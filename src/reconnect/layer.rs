@@ -8,7 +8,20 @@ use tower::{Layer, Service};
 
 /// Wraps connectors in [`Reconnect`].
 ///
-/// See the [module page](super) for what happens when, the defaults and an example.
+/// See the [module page](super) for what happens when, and the defaults.
+///
+/// ```
+/// use mcp_resilience::{Failure, reconnect::ReconnectLayer};
+/// use tower::{Layer, service_fn};
+///
+/// // A connector: a service that makes connections, which are services.
+/// let connector = service_fn(async |(): ()| {
+///     Ok::<_, Failure>(service_fn(async |call: &'static str| Ok::<_, Failure>(call)))
+/// });
+/// let tools = ReconnectLayer::new(()).layer(connector);
+/// let handle = tools.handle(); // watches the connection, and ends it
+/// # let _ = (tools, handle);
+/// ```
 #[derive(Clone, Debug)]
 pub struct ReconnectLayer<T, P = NoProbe> {
     target: T,

@@ -15,6 +15,18 @@ use std::{sync::Arc, time::Duration};
 use tower::retry::budget::Budget as TowerBudget;
 
 /// Settings of a [`RetryLayer`] that are not the [defaults](super#defaults).
+///
+/// ```
+/// use mcp_resilience::retry::RetryLayer;
+/// use std::time::Duration;
+///
+/// let retry = RetryLayer::builder()
+///     .max_attempts(5)
+///     .deadline(Duration::from_secs(120))
+///     .build()?;
+/// # let _ = retry;
+/// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+/// ```
 #[derive(Clone, Debug)]
 #[must_use = "settings do nothing until they are built"]
 pub struct RetryBuilder {

@@ -9,7 +9,17 @@ use tower::Layer;
 /// Wraps services in [`Retry`].
 ///
 /// All services of one layer, and their clones, share one budget. See the
-/// [module page](super) for the rules, the defaults and an example.
+/// [module page](super) for the rules and the defaults.
+///
+/// ```
+/// use mcp_resilience::{classify::ClassifyLayer, retry::RetryLayer};
+/// use tower::ServiceBuilder;
+///
+/// let layers = ServiceBuilder::new()
+///     .layer(RetryLayer::new()) // outside `Classify`: it acts on failures with a class
+///     .layer(ClassifyLayer::new());
+/// # let _ = layers.service(());
+/// ```
 #[derive(Clone, Debug)]
 pub struct RetryLayer {
     pub(super) table: Arc<Table<Settings>>,

@@ -9,6 +9,20 @@ use std::fmt;
 /// make it an `AnyError` in the handler.
 ///
 /// Like every such type it is no [`Error`](std::error::Error) itself.
+///
+/// ```
+/// use mcp_resilience::{Failure, rmcp::AnyError};
+///
+/// fn price(path: &str) -> Result<u32, AnyError> {
+///     let text = std::fs::read_to_string(path)?; // an unknown error: a crash
+///     if text.is_empty() {
+///         return Err(Failure::not_found("no price today").into()); // keeps its class
+///     }
+///     Ok(text.trim().parse()?)
+/// }
+///
+/// assert!(price("/no/such/file").is_err());
+/// ```
 pub struct AnyError(BoxError);
 
 impl AnyError {

@@ -6,6 +6,18 @@ use crate::{
 use std::time::Duration;
 
 /// Settings of a [`TimeoutLayer`] that are not the [defaults](super#defaults).
+///
+/// ```
+/// use mcp_resilience::{policy::{Policies, Policy}, timeout::TimeoutLayer};
+/// use std::time::Duration;
+///
+/// let layer = TimeoutLayer::builder(Duration::from_secs(30))
+///     .ceiling(Duration::from_secs(600))
+///     .policies(Policies::new().tool("export", Policy::new().attempt_timeout(Duration::from_secs(300))))
+///     .build()?;
+/// # let _ = layer;
+/// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "settings do nothing until they are built"]
 pub struct TimeoutBuilder {

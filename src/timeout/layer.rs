@@ -9,7 +9,16 @@ use tower::Layer;
 
 /// Wraps services in [`Timeout`].
 ///
-/// See the [module page](super) for the rules, the defaults and an example.
+/// See the [module page](super) for the rules and the defaults.
+///
+/// ```
+/// use mcp_resilience::timeout::TimeoutLayer;
+/// use std::time::Duration;
+///
+/// let layer = TimeoutLayer::new(Duration::from_secs(30))?;
+/// # let _ = layer;
+/// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct TimeoutLayer {
     pub(super) shared: Arc<Shared>,

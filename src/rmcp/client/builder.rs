@@ -18,6 +18,24 @@ use std::time::Duration;
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// Settings of a [`Client`].
+///
+/// ```no_run
+/// use mcp_resilience::{ResilienceLayer, rmcp::client::{ChildProcess, Client}};
+/// use std::time::Duration;
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let resilience = ResilienceLayer::builder()
+///     .attempt_timeout(Duration::from_secs(20))
+///     .build()?;
+/// let client = Client::builder(ChildProcess::new("my-server"))
+///     .resilience(resilience)
+///     .request_timeout(Duration::from_secs(10))
+///     .connect()
+///     .await?;
+/// # let _ = client;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "settings do nothing until they are built"]
 pub struct ClientBuilder<C> {

@@ -66,6 +66,20 @@ type Configure = Arc<dyn Fn(&mut Command) + Send + Sync>;
 /// | it was not ready in time | `Timeout` |
 /// | it refused | what its JSON-RPC error means |
 /// | it speaks another protocol | `Disabled` |
+///
+/// ```no_run
+/// use mcp_resilience::rmcp::client::{ChildProcess, Client};
+///
+/// # async fn run() -> Result<(), mcp_resilience::Failure> {
+/// let server = ChildProcess::new("npx")
+///     .args(["-y", "@modelcontextprotocol/server-everything"])
+///     .env("NO_COLOR", "1")
+///     .stderr(|line| eprintln!("server: {line}"));
+/// let client = Client::connect(server).await?;
+/// # let _ = client;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct ChildProcess<H = ()> {
     program: OsString,

@@ -39,6 +39,22 @@ type Handle = ReconnectHandle<preset::Connection<Connection>>;
 ///
 /// Dropping a call cancels it at the server. Dropping the last clone closes the connection in the
 /// background; [`close`](Self::close) waits for that.
+///
+/// ```no_run
+/// use mcp_resilience::rmcp::client::{ChildProcess, Client};
+/// use serde_json::json;
+///
+/// # async fn run() -> Result<(), mcp_resilience::Failure> {
+/// let client = Client::connect(ChildProcess::new("my-server")).await?;
+/// for tool in client.tools()?.iter() {
+///     println!("{}", tool.name);
+/// }
+/// let result = client.call("list_books", json!({"author": "Austen"})).await?;
+/// assert_ne!(result.is_error, Some(true));
+/// client.close().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client {
     pub(super) parts: Parts,

@@ -79,6 +79,21 @@ const CALLS: usize = 4096;
 /// readable answer, or with that of another request, is `InvalidOutput`, executed; so is a status 202 or 204
 /// without an answer, where no other stream can bring it. A body or stream that breaks off before its
 /// answer is complete loses the call: `Connection`, unknown.
+///
+/// ```no_run
+/// use mcp_resilience::rmcp::client::{Client, Http};
+/// use std::time::Duration;
+///
+/// # async fn run() -> Result<(), mcp_resilience::Failure> {
+/// let server = Http::new("http://127.0.0.1:8000/mcp")
+///     .bearer("token")
+///     .header("x-tenant", "books")
+///     .start_timeout(Duration::from_secs(5));
+/// let client = Client::connect(server).await?;
+/// # let _ = client;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Http<H = ()> {
     url: Arc<str>,

@@ -23,8 +23,30 @@ pub type PresetStack<H> = Resilience<Timeout<HandlerService<H>>>;
 
 /// A handler in a stack, and a [`ServerHandler`] itself.
 ///
-/// See the [page of the adapter](crate::rmcp) for what becomes of which failure, and an example. Clones share
+/// See the [page of the adapter](crate::rmcp) for what becomes of which failure. Clones share
 /// the handler and the state of the stack.
+///
+/// ```
+/// use mcp_resilience::rmcp::Resilient;
+/// use rmcp::{ServerHandler, tool, tool_handler, tool_router};
+///
+/// struct Bookshop;
+///
+/// #[tool_router]
+/// impl Bookshop {
+///     #[tool(annotations(read_only_hint = true))]
+///     async fn recommend(&self) -> String {
+///         "Emma".to_owned()
+///     }
+/// }
+///
+/// #[tool_handler]
+/// impl ServerHandler for Bookshop {}
+///
+/// let server = Resilient::new(Bookshop); // then `server.run(stdio()).await`
+/// # fn serve(_: impl ServerHandler) {}
+/// # serve(server);
+/// ```
 pub struct Resilient<H, S = PresetStack<H>> {
     pub(super) handler: Arc<H>,
     pub(super) stack: S,
