@@ -37,7 +37,7 @@
 //! |---|---|
 //! | the connection | [`NotSent`](Delivery::NotSent): there was none, or it was closed before the request was written |
 //! | a layer of tower right below the border that turns a call away (load shed) | [`Refused`](Delivery::Refused) |
-//! | the server, of this very request and in a structured form: HTTP 401, 403, 429, 503 or 408 with `Retry-After`; a JSON-RPC error with the number -32023; a JSON-RPC error or structured content with the code `rate_limited`, `at_capacity` or `service_unavailable`, if it [tells of nothing else](crate::classify#where-an-envelope-is-looked-for) than the failure; an HTTP status 4xx with "unknown session" on a connection that has one | `Refused` |
+//! | the server, of this very request and in a structured form: HTTP 401, 403, 429, 503 or 408 with `Retry-After`; a JSON-RPC error with the number -32023; a JSON-RPC error or structured content with the code `rate_limited`, `at_capacity` or `service_unavailable`, if it [tells of nothing else](crate::classify::reference#where-an-envelope-is-looked-for) than the failure; an HTTP status 4xx with "unknown session" on a connection that has one | `Refused` |
 //! | the store of [`idempotency`](crate::idempotency) keys, of this very key: no run of it began by this attempt | `NotSent` |
 //! | the author of a tool, or your own rules and words | what they say: [`before_running`](Failure::before_running), [`with_delivery`](Failure::with_delivery) |
 //!

@@ -23,8 +23,7 @@
         feature = "rmcp",
         feature = "rmcp-client-http",
         feature = "metrics",
-        feature = "otel",
-        feature = "redb"
+        feature = "otel"
     )),
     allow(
         rustdoc::broken_intra_doc_links,
