@@ -3,7 +3,8 @@ use super::{
     config::Config,
     outcome,
     phase::Phase,
-    store::{Store, StoreError},
+    rounds,
+    store::{Store, StoreError, Value},
 };
 use crate::call::IdempotencyKey;
 use std::{
@@ -72,7 +73,8 @@ impl IdempotencyHandle {
         let _ = count.wait_for(|count| *count == 0).await;
     }
 
-    /// Says what an unknown call brought: it ran, with this answer. Later attempts get the answer.
+    /// Says what an unknown call brought: it ran, with this answer. Later attempts get the answer. Of a call
+    /// that asks for input, it is the answer of the round that is unknown.
     /// `false` if the call is not unknown; then nothing changes.
     ///
     /// `identity` is what the [scope](super::IdempotencyBuilder::scope) gave for its caller: by
@@ -87,10 +89,8 @@ impl IdempotencyHandle {
         key: &IdempotencyKey,
         answer: R,
     ) -> Result<bool, StoreError> {
-        let value = outcome::keep(&Ok(answer), self.config.largest);
-        let record = RecordId::new(identity, key);
-        let keep = self.config.times.keep;
-        self.config.store.settle(&record, Some(value), keep).await
+        let value = outcome::keep(&Ok(answer), self.config.largest, None);
+        self.settle(identity, key, Some(value)).await
     }
 
     /// Says that an unknown call did not run. A later attempt runs it. `false` if the call is not
@@ -104,9 +104,24 @@ impl IdempotencyHandle {
         identity: Option<&[u8]>,
         key: &IdempotencyKey,
     ) -> Result<bool, StoreError> {
-        let record = RecordId::new(identity, key);
-        let keep = self.config.times.keep;
-        self.config.store.settle(&record, None, keep).await
+        self.settle(identity, key, None).await
+    }
+
+    /// Settles the round that is unknown, whichever it is: of the others none changes.
+    async fn settle(
+        &self,
+        identity: Option<&[u8]>,
+        key: &IdempotencyKey,
+        outcome: Option<Value>,
+    ) -> Result<bool, StoreError> {
+        let Config { store, times, .. } = &*self.config;
+        for round in 0..=rounds::MOST {
+            let record = RecordId::of_round(identity, key, round);
+            if store.settle(&record, outcome.clone(), times.keep).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The store.

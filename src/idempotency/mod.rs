@@ -12,6 +12,7 @@
 //! | is done, with the same tool and arguments | answers with the kept outcome, field for field, marked by [`REPLAYED_META`] in `_meta` and by `replayed` in the log |
 //! | was used with another tool or other arguments | fails with [`codes::CONFLICT`]: `InvalidInput` |
 //! | was claimed by a run that died | runs it again if the tool may run twice, else fails with [`codes::UNKNOWN`]: it may have run, and nobody knows |
+//! | belongs to a call that asks for input | takes each round by itself: see [below](#rounds) |
 //! | is done, and its answer was too large to keep, or cannot be read | fails with [`codes::NOT_KEPT`]: it has run |
 //! | is no key | fails with [`codes::INVALID_KEY`]: `InvalidInput` |
 //!
@@ -43,6 +44,23 @@
 //! | a failure that says that the call did not run ([`NotSent`](crate::Delivery::NotSent), [`Refused`](crate::Delivery::Refused)) | new again: nothing ran |
 //! | a failure of the connection, of time, or of the process, that may have run | unknown |
 //! | a cancellation | unknown |
+//!
+//! # Rounds
+//!
+//! A tool may ask for input instead of answering; the call is then made again with the same key and
+//! arguments, and with `inputResponses` and the `requestState` of that answer. Each such round runs once and
+//! has its own outcome, and the key stands for all of them:
+//!
+//! | A call continues with | This layer |
+//! |---|---|
+//! | what the last round asked for | runs the next round |
+//! | the same as a round that ran | answers with the outcome of that round; unless the server asked for nothing but to be called again: then it is |
+//! | other responses to a round that ran, and the server asked again under the same `requestState` | runs the next round |
+//! | other responses, another `requestState`, or a call that is done | fails with [`codes::CONFLICT`] |
+//! | a call of which no round is known, as after a restart of a store in memory | runs that round |
+//!
+//! No round is made again by the tool's hints. [Settling](IdempotencyHandle) a call settles the round that is
+//! unknown. A call has at most 100 rounds after its first.
 //!
 //! # Keys
 //!
@@ -101,12 +119,13 @@
 //! # What a store holds
 //!
 //! The name of a record is the SHA-256 of: a byte 1 and the identity, or a byte 0 and nothing; the key; and
-//! of a call that continues an earlier round its `inputResponses` and `requestState`. Identity and key each
-//! follow their length, as 8 bytes, big-endian.
+//! of a later round its number, from 1 on, as 4 bytes, big-endian. Identity and key each follow their length,
+//! as 8 bytes, big-endian.
 //!
 //! The value of a call that is done has a version, which is 1, and bytes: `R` and the result as JSON, as it
 //! is on the wire; or `F` and an object with `class`, `message`, `has_run`, and if they are known `code`,
-//! `retry_after_ms` and the JSON-RPC `error`. No bytes stand for an answer that is not kept.
+//! `retry_after_ms` and the JSON-RPC `error`. No bytes stand for an answer that is not kept. The value of a
+//! later round has the version 2; before the same bytes it has 32, a hash of what the round continued with.
 //!
 //! # When to use it
 //!
@@ -166,6 +185,7 @@
 mod builder;
 mod canonical;
 mod config;
+mod continuation;
 mod failures;
 mod fingerprint;
 mod future;
@@ -175,6 +195,7 @@ mod layer;
 mod outcome;
 mod phase;
 mod record_id;
+mod rounds;
 mod run;
 mod service;
 pub mod store;

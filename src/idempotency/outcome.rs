@@ -2,6 +2,7 @@
 
 use super::{
     StoredResult,
+    continuation::Input,
     store::{Ending, StoreError, Value},
 };
 use crate::failure::{Class, Code, Delivery, Failure, RpcError, Witness};
@@ -10,6 +11,8 @@ use std::{borrow::Cow, time::Duration};
 
 /// The version of the format of a [`Value`].
 const VERSION: u16 = 1;
+/// The same of a later round of a call, which begins with its input.
+const OF_ROUND: u16 = 2;
 
 const RESULT: u8 = b'R';
 const FAILURE: u8 = b'F';
@@ -17,18 +20,26 @@ const FAILURE: u8 = b'F';
 /// What the caller of a run sees.
 pub(super) type Outcome<R> = Result<R, Failure>;
 
+/// What a store kept of a run.
+pub(super) struct Kept<R> {
+    /// With what a later round of a call was called.
+    pub(super) input: Option<Input>,
+    pub(super) outcome: Outcome<R>,
+}
+
 /// How a run ends that has this outcome, or `None` if nothing ran. `failure` is what became a flagged
 /// result.
 pub(super) fn ending<R: StoredResult>(
     outcome: &Outcome<R>,
     failure: Option<&Failure>,
     largest: usize,
+    input: Option<Input>,
 ) -> Option<Ending> {
     let failure = outcome.as_ref().err().or(failure);
     match failure {
         Some(failure) if failure.delivery().did_not_run() => None,
         Some(failure) if is_in_the_dark(failure) => Some(Ending::Unknown),
-        _ => Some(Ending::Done(keep(outcome, largest))),
+        _ => Some(Ending::Done(keep(outcome, largest, input))),
     }
 }
 
@@ -41,7 +52,11 @@ fn is_in_the_dark(failure: &Failure) -> bool {
 }
 
 /// The outcome as a store keeps it; without its answer if that is too large.
-pub(super) fn keep<R: StoredResult>(outcome: &Outcome<R>, largest: usize) -> Value {
+pub(super) fn keep<R: StoredResult>(
+    outcome: &Outcome<R>,
+    largest: usize,
+    input: Option<Input>,
+) -> Value {
     let bytes = match outcome {
         Ok(result) => result.encode().map(|bytes| (RESULT, bytes)),
         Err(failure) => {
@@ -52,7 +67,10 @@ pub(super) fn keep<R: StoredResult>(outcome: &Outcome<R>, largest: usize) -> Val
     match bytes {
         Ok((kind, mut bytes)) if bytes.len() < largest => {
             bytes.insert(0, kind);
-            Value::new(VERSION, bytes)
+            match input {
+                None => Value::new(VERSION, bytes),
+                Some(input) => Value::new(OF_ROUND, [input.as_bytes(), &bytes].concat()),
+            }
         }
         Ok((_, bytes)) => {
             tracing::warn!(
@@ -70,30 +88,38 @@ pub(super) fn keep<R: StoredResult>(outcome: &Outcome<R>, largest: usize) -> Val
 }
 
 /// The outcome that a store kept, or `None` if its answer was not kept.
-pub(super) fn replay<R: StoredResult>(value: &Value) -> Result<Option<Outcome<R>>, StoreError> {
-    let Some((kind, bytes)) = value.bytes.split_first() else {
+pub(super) fn replay<R: StoredResult>(value: &Value) -> Result<Option<Kept<R>>, StoreError> {
+    if value.bytes.is_empty() {
         return Ok(None);
-    };
-    if value.version > VERSION {
-        return Err(StoreError::new(format!(
-            "the outcome is in version {} of the format, and this server reads up to {VERSION}: upgrade it",
-            value.version
-        )));
     }
     let unreadable = || StoreError::new("the outcome in the store cannot be read");
-    match *kind {
-        RESULT => {
+    let (input, bytes) = match value.version {
+        ..=VERSION => (None, &*value.bytes),
+        OF_ROUND => {
+            let parts = value.bytes.split_first_chunk();
+            let (input, bytes) = parts.ok_or_else(unreadable)?;
+            (Some(Input::from_bytes(*input)), bytes)
+        }
+        version => {
+            return Err(StoreError::new(format!(
+                "the outcome is in version {version} of the format, and this server reads up to {OF_ROUND}: upgrade it"
+            )));
+        }
+    };
+    let outcome = match bytes.split_first() {
+        Some((&RESULT, bytes)) => {
             let mut result = R::decode(bytes).map_err(|error| unreadable().because(error))?;
             result.mark_replayed();
-            Ok(Some(Ok(result)))
+            Ok(result)
         }
-        FAILURE => {
+        Some((&FAILURE, bytes)) => {
             let stored: Stored<'_> =
                 serde_json::from_slice(bytes).map_err(|error| unreadable().because(error))?;
-            Ok(Some(Err(stored.into_failure())))
+            Err(stored.into_failure())
         }
-        _ => Err(unreadable()),
-    }
+        _ => return Err(unreadable()),
+    };
+    Ok(Some(Kept { input, outcome }))
 }
 
 /// An error that no flagged result stands for. Nothing of its sources leaves the process.

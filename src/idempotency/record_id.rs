@@ -1,11 +1,9 @@
-use super::canonical::Canonical;
 use crate::call::IdempotencyKey;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// Under what a store keeps the record of a call: a hash of the caller's identity, of the key, and of
-/// the round of a call that asks for input.
+/// the number of the round, if the call asks for input.
 ///
 /// Whoever reads the store learns neither identities nor keys. Another identity with the same key has
 /// another record.
@@ -16,14 +14,10 @@ impl RecordId {
     /// The record of a call's first round. `identity` is `None` if all callers are one.
     #[must_use]
     pub fn new(identity: Option<&[u8]>, key: &IdempotencyKey) -> Self {
-        Self::of_round(identity, key, None)
+        Self::of_round(identity, key, 0)
     }
 
-    pub(super) fn of_round(
-        identity: Option<&[u8]>,
-        key: &IdempotencyKey,
-        continuation: Option<&Value>,
-    ) -> Self {
+    pub(super) fn of_round(identity: Option<&[u8]>, key: &IdempotencyKey, round: u32) -> Self {
         let mut hash = Sha256::new();
         hash.update([u8::from(identity.is_some())]);
         let identity = identity.unwrap_or_default();
@@ -32,10 +26,8 @@ impl RecordId {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        if let Some(continuation) = continuation {
-            let mut canonical = Canonical::new(hash);
-            canonical.value(continuation);
-            hash = canonical.into_hash();
+        if round > 0 {
+            hash.update(round.to_be_bytes());
         }
         Self(hash.finalize().into())
     }

@@ -1,15 +1,16 @@
 //! What becomes of one call that has a key.
 
 use super::{
-    Fingerprint, RecordId, StoredResult,
+    Fingerprint, StoredResult,
     config::Config,
     failures,
     outcome::{self, Outcome},
     phase::Phase,
+    rounds::{Rounds, Step},
     store::{Claim, Claimed, Ending, StoreError, StoreFuture, Token},
 };
 use crate::{
-    call::{Cancellation, IdempotencyKey, ToolCall},
+    call::{Cancellation, ToolCall},
     failure::{BoxError, Failure},
     is_error::{self, Target},
     ledger::{self, Ledger, Recorded},
@@ -30,8 +31,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// One call that has a key.
 pub(super) struct Run {
     pub(super) config: Arc<Config>,
-    pub(super) key: IdempotencyKey,
-    pub(super) record: RecordId,
+    pub(super) rounds: Rounds,
     pub(super) fingerprint: Fingerprint,
     pub(super) may_run_twice: bool,
     pub(super) target: Target,
@@ -48,7 +48,7 @@ enum Turn<R> {
 
 impl Run {
     /// Runs the call, or answers it from the store.
-    pub(super) async fn drive<S, Req>(self, ready: S, call: Req) -> Outcome<S::Response>
+    pub(super) async fn drive<S, Req>(mut self, ready: S, call: Req) -> Outcome<S::Response>
     where
         S: Service<Req, Response: StoredResult, Error: Into<BoxError>> + Clone,
         Req: ToolCall,
@@ -81,7 +81,8 @@ impl Run {
         };
         let outcome = outcome.map_err(Failure::from_any);
         let notes = ledger.take();
-        let ending = outcome::ending(&outcome, notes.failure.as_ref(), self.config.largest);
+        let input = self.rounds.input();
+        let ending = outcome::ending(&outcome, notes.failure.as_ref(), self.config.largest, input);
         ledger::hand_over(ledger.id(), notes);
         if self.finish(token, ending.clone()).await {
             return outcome;
@@ -91,7 +92,7 @@ impl Run {
 
     /// Waits until the call may run, or has an answer. The service is held only as long as nothing is
     /// waited for but the store.
-    async fn take_turn<S, R>(&self, ready: &mut Option<S>) -> Turn<R>
+    async fn take_turn<S, R>(&mut self, ready: &mut Option<S>) -> Turn<R>
     where
         S: Clone,
         R: StoredResult,
@@ -108,30 +109,43 @@ impl Run {
         loop {
             self.phase.set(Phase::CLAIMING);
             let claimed = self
-                .ask(|| self.config.store.claim(&self.record, claim.clone()))
+                .ask(|| self.config.store.claim(self.rounds.record(), claim.clone()))
                 .await;
             let lease_left = match claimed {
                 Ok(Claimed::Ours) if self.is_cancelled() => {
                     self.finish(token, None).await;
                     return Turn::Answer(Err(failures::cancelled(false)));
                 }
+                // The first round had no key, or is forgotten.
+                Ok(Claimed::Ours) if self.rounds.lacks_beginning() => {
+                    self.finish(token, None).await;
+                    self.rounds.go_on();
+                    continue;
+                }
+                Ok(Claimed::Ours) if self.rounds.is_uncalled_for() => {
+                    self.finish(token, None).await;
+                    return Turn::Answer(self.answer(failures::conflict()));
+                }
                 Ok(Claimed::Ours) => {
                     self.phase.set(Phase::RUNNING);
                     return Turn::Run(token);
                 }
-                Ok(Claimed::Done(value)) => return Turn::Answer(self.replay(&value)),
+                Ok(Claimed::Done(value)) => match self.replay(&value) {
+                    Some(answer) => return Turn::Answer(answer),
+                    None => continue,
+                },
                 Ok(Claimed::Unknown) => return Turn::Answer(self.answer(failures::unknown())),
                 Ok(Claimed::Conflict) => return Turn::Answer(self.answer(failures::conflict())),
                 Ok(Claimed::Running { lease_left }) => lease_left,
                 Err(error) if self.config.runs_unprotected => {
-                    failures::unprotected(&self.key, error);
+                    failures::unprotected(self.rounds.key(), error);
                     self.phase.set(Phase::WAITING);
                     return Turn::RunUnprotected;
                 }
                 Err(error) => {
                     // The claim may have arrived all the same.
                     let store = &self.config.store;
-                    let released = store.release(&self.record, token);
+                    let released = store.release(self.rounds.record(), token);
                     let _ = time::timeout(FIRST_PAUSE, released).await;
                     return Turn::Answer(self.answer(failures::store_unreachable(error)));
                 }
@@ -172,7 +186,7 @@ impl Run {
         ticks.tick().await;
         loop {
             ticks.tick().await;
-            let renewed = self.config.store.renew(&self.record, token, lease);
+            let renewed = self.config.store.renew(self.rounds.record(), token, lease);
             match time::timeout(lease / 3, renewed).await {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => {
@@ -195,12 +209,13 @@ impl Run {
     /// Writes the end of a run. `false` if the claim is no longer its own, or nothing could be written.
     async fn finish(&self, token: Token, ending: Option<Ending>) -> bool {
         let Config { store, times, .. } = &*self.config;
+        let record = self.rounds.record();
         // The run is not made again: it is worth more patience than a claim.
         let patience = times.patience.max(times.lease);
         let written = self
             .ask_for(patience, || match ending.clone() {
-                Some(ending) => store.complete(&self.record, token, ending, times.keep),
-                None => store.release(&self.record, token),
+                Some(ending) => store.complete(record, token, ending, times.keep),
+                None => store.release(record, token),
             })
             .await;
         match written {
@@ -216,7 +231,7 @@ impl Run {
     /// What the caller of a run gets whose claim was taken over: the outcome that is kept, so that all
     /// callers get the same; its own if there is none.
     async fn reconcile<R: StoredResult>(
-        &self,
+        &mut self,
         outcome: Outcome<R>,
         ending: Option<Ending>,
     ) -> Outcome<R> {
@@ -224,10 +239,10 @@ impl Run {
         let claim = Claim::new(self.fingerprint, times.lease, times.keep);
         let token = claim.token;
         let claimed = self
-            .ask(|| self.config.store.claim(&self.record, claim.clone()))
+            .ask(|| self.config.store.claim(self.rounds.record(), claim.clone()))
             .await;
         match claimed {
-            Ok(Claimed::Done(value)) => self.replay(&value),
+            Ok(Claimed::Done(value)) => self.replay(&value).unwrap_or(outcome),
             // It was forgotten, or somebody said that it did not run.
             Ok(Claimed::Ours) => {
                 self.finish(token, ending).await;
@@ -276,14 +291,20 @@ impl Run {
         }
     }
 
-    fn replay<R: StoredResult>(&self, value: &super::store::Value) -> Outcome<R> {
-        match outcome::replay(value) {
-            Ok(Some(outcome)) => {
+    /// The answer to the call from what is kept of the round at hand, or `None` if it is of a later round.
+    fn replay<R: StoredResult>(&mut self, value: &super::store::Value) -> Option<Outcome<R>> {
+        let kept = match outcome::replay(value) {
+            Ok(Some(kept)) => kept,
+            Ok(None) => return Some(self.answer(failures::not_kept())),
+            Err(error) => return Some(self.answer(failures::unreadable(error))),
+        };
+        match self.rounds.compare(kept) {
+            Step::Mine(outcome) => {
                 ledger::note(|notes| notes.was_replayed = true);
-                outcome
+                Some(outcome)
             }
-            Ok(None) => self.answer(failures::not_kept()),
-            Err(error) => self.answer(failures::unreadable(error)),
+            Step::Next => None,
+            Step::Conflict => Some(self.answer(failures::conflict())),
         }
     }
 

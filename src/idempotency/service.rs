@@ -1,6 +1,6 @@
 use super::{
-    Fingerprint, IdempotencyLayer, RecordId, ResponseFuture, StoredResult, failures, phase::Phase,
-    run::Run,
+    Fingerprint, IdempotencyLayer, ResponseFuture, StoredResult, continuation::Continuation,
+    failures, phase::Phase, rounds::Rounds, run::Run,
 };
 use crate::{
     call::{IdempotencyKey, Method, ToolCall},
@@ -119,15 +119,15 @@ impl<S: Clone> Idempotency<S> {
         Req: ToolCall + Send + 'static,
     {
         let config = self.mode.config();
-        let identity = config.identity(&call);
-        let continuation = call.continuation();
+        let continuation = call.continuation().map(Continuation::new);
+        // A round that uses up what the caller gave is no repeat of the first.
+        let may_run_twice = continuation.is_none() && call.hints().may_repeat();
         let phase = Phase::new();
         let run = Run {
-            record: RecordId::of_round(identity.as_deref(), &key, continuation.as_ref()),
+            rounds: Rounds::new(config.identity(&call), key, continuation),
             config: Arc::clone(config),
-            key,
             fingerprint: Fingerprint::of(&call),
-            may_run_twice: call.hints().may_repeat(),
+            may_run_twice,
             target: Target::of(&call),
             cancellation: call.cancellation().cloned(),
             phase: phase.clone(),

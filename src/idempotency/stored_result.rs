@@ -1,4 +1,5 @@
 use crate::{call::ToolResult, failure::BoxError};
+use serde_json::Value;
 
 /// The key of the mark in `_meta` of an answer that comes from the store.
 pub const REPLAYED_META: &str = "io.crates.mcp-resilience/replayed";
@@ -54,6 +55,15 @@ pub trait StoredResult: ToolResult {
     ///
     /// If the bytes are not of a result, or of a later version. Then nothing runs.
     fn decode(bytes: &[u8]) -> Result<Self, BoxError>;
+
+    /// Whether a call that continues with this (`inputResponses` and `requestState`, see
+    /// [`ToolCall::continuation`](crate::call::ToolCall::continuation)) may be the next round after this
+    /// result: it asks for input, under the same `requestState`. Any interim result, unless you say
+    /// otherwise.
+    fn goes_on_with(&self, continuation: &Value) -> bool {
+        let _ = continuation;
+        self.is_interim()
+    }
 
     /// Marks the result as one that comes from the store: [`REPLAYED_META`] is `true` in its `_meta`.
     fn mark_replayed(&mut self);

@@ -16,10 +16,11 @@ use mcp_resilience::{
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ListToolsResult,
-        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+        CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, InputRequiredResult,
+        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+        Tool, ToolAnnotations,
     },
-    service::RequestContext,
+    service::{ClientLifecycleMode, RequestContext},
 };
 use serde_json::{Map, json};
 use std::{
@@ -69,7 +70,7 @@ impl ServerHandler for Office {
 
     async fn call_tool(
         &self,
-        _: CallToolRequestParams,
+        params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let number = {
@@ -78,6 +79,10 @@ impl ServerHandler for Office {
             sold.push(key.map(|key| key.as_str().to_owned()));
             sold.len()
         };
+        if params.name == "ask" && number < 3 {
+            let state = format!("s{number}");
+            return Ok(InputRequiredResult::from_request_state(state).into());
+        }
         // As a handler does that gives up with its request.
         tokio::select! {
             () = sleep(self.takes) => {}
@@ -97,6 +102,7 @@ struct Wires {
     office: Office,
     layer: Arc<Mutex<Option<IdempotencyLayer>>>,
     cut: watch::Sender<()>,
+    lifecycle: ClientLifecycleMode,
 }
 
 impl Wires {
@@ -105,6 +111,7 @@ impl Wires {
             office: office.clone(),
             layer: Arc::new(Mutex::new(layer)),
             cut: watch::Sender::new(()),
+            lifecycle: ClientLifecycleMode::Initialize,
         }
     }
 
@@ -152,11 +159,12 @@ fn builder(
     retry: RetryBuilder,
     limit: Duration,
 ) -> ClientBuilder<impl mcp_resilience::rmcp::client::Connector + use<>> {
-    let wires = wires.clone();
+    let (wires, lifecycle) = (wires.clone(), wires.lifecycle.clone());
     let connector = transport_fn(move || {
         let (reader, writer) = tokio::io::split(wires.dial());
         async move { Ok::<_, std::io::Error>(line_transport(reader, writer)) }
     });
+    let connector = connector.lifecycle(lifecycle);
     let resilience = ResilienceLayer::builder()
         .log(CallLogLayer::off())
         .retry(retry.build().unwrap())
@@ -228,6 +236,26 @@ async fn without_the_switch_or_the_servers_word_nothing_is_repeated() {
         assert!(text.contains("may have run"), "{text}");
         assert_eq!(office.sold(), [None]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_rounds_of_a_call_have_one_key() {
+    let office = Office::default();
+    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+    let wires = Wires {
+        lifecycle: ClientLifecycleMode::Discover { preferred_versions },
+        ..Wires::to(&office, Some(IdempotencyLayer::new()))
+    };
+    let client = builder(&wires, retry(), 60 * SECOND).idempotency_keys();
+    let client = client.connect().await.unwrap();
+    let answer = client.call("ask", json!({})).await.unwrap();
+    assert_eq!(text(answer.into()), ("3".to_owned(), false));
+    let sold = office.sold();
+    assert_eq!(sold.len(), 3);
+    assert!(
+        sold[0].is_some() && sold.iter().all(|key| *key == sold[0]),
+        "{sold:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -213,23 +213,6 @@ async fn arguments_are_compared_as_json() {
 }
 
 #[tokio::test]
-async fn each_round_of_a_call_that_asks_for_input_runs_once() {
-    let tools = counted(&IdempotencyLayer::new());
-    let first = Call::keyed("book", "order-1");
-    let mut second = first.clone();
-    second.continuation = Some(json!({"requestState": "s1"}));
-    let mut third = first.clone();
-    third.continuation = Some(json!({"requestState": "s2"}));
-    for call in [&first, &second, &third, &second, &first] {
-        let _ = tools.clone().oneshot(call.clone()).await.unwrap();
-    }
-    let answer = tools.clone().oneshot(second).await.unwrap();
-    assert_eq!(answer, Answer::ok(2).replayed());
-    let answer = tools.oneshot(third).await.unwrap();
-    assert_eq!(answer, Answer::ok(3).replayed());
-}
-
-#[tokio::test]
 async fn the_constructor_keeps_outcomes_too() {
     let mut tools = Idempotency::new(service_fn(async |_: Call| Ok::<_, Failure>(Answer::ok(1))));
     let call = Call::keyed("book", "order-1");

@@ -13,5 +13,6 @@ mod layer;
 mod model;
 #[cfg(all(feature = "redis", feature = "test-util"))]
 mod redis;
+mod rounds;
 mod stored;
 mod support;

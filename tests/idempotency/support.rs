@@ -59,6 +59,15 @@ impl Call {
         Self { identity, ..self }
     }
 
+    /// The next round of the call, under what the server gave.
+    pub(crate) fn under(self, state: &str, responses: &Value) -> Self {
+        let continuation = json!({"inputResponses": responses, "requestState": state});
+        Self {
+            continuation: Some(continuation),
+            ..self
+        }
+    }
+
     pub(crate) fn may_run_twice(mut self) -> Self {
         self.hints = self.hints.idempotent(true);
         self
@@ -123,6 +132,14 @@ impl Answer {
         }
     }
 
+    /// Asks for input, under a state.
+    pub(crate) fn asks(state: impl Display) -> Self {
+        Self {
+            is_interim: true,
+            ..Self::ok(state)
+        }
+    }
+
     pub(crate) fn replayed(self) -> Self {
         Self {
             is_replayed: true,
@@ -183,6 +200,10 @@ impl StoredResult for Answer {
             is_interim,
             is_replayed: false,
         })
+    }
+
+    fn goes_on_with(&self, continuation: &Value) -> bool {
+        self.is_interim && continuation["requestState"].as_str() == Some(&self.text)
     }
 
     fn mark_replayed(&mut self) {

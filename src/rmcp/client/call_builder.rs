@@ -163,6 +163,16 @@ impl CallBuilder {
     }
 
     async fn complete(self) -> Result<CallToolResult, Failure> {
+        // All rounds are one call to the tool: under one key.
+        let named = self.client.key_for(&self.params);
+        let this = match named {
+            Some(key) => self.idempotency_key(&key),
+            None => self,
+        };
+        this.all_rounds().await
+    }
+
+    async fn all_rounds(self) -> Result<CallToolResult, Failure> {
         let mut params = self.params.clone();
         let mut in_vain = 0;
         for round in 0.. {

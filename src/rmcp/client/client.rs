@@ -2,6 +2,7 @@ use super::{
     Catalog, ClientCall, Connection, attic::Attic, census::Census, keys::Keys, settings::Shared,
 };
 use crate::{
+    call::IdempotencyKey,
     failure::Failure,
     preset::{self, Connected},
     reconnect::{ConnectionState, ReconnectHandle, StateChanges},
@@ -155,6 +156,12 @@ impl Client {
         // Large: it holds the futures of all layers.
         let answer = Box::pin(stack.clone().oneshot(call));
         seen_to_its_end(&shared.census, attic, answer).await
+    }
+
+    /// The key that a call of a tool is sent with, if it is with one.
+    pub(super) fn key_for(&self, params: &CallToolRequestParams) -> Option<IdempotencyKey> {
+        let Parts { shared, keys, .. } = &self.parts;
+        keys.key_for(shared.catalog.call(params.clone()))
     }
 
     /// The server's tools, as of the last list that could be read: at a dial, after the server

@@ -32,4 +32,10 @@ impl Keys {
         }
         Some(call.keep_abandoned())
     }
+
+    /// The key that a call gets, or has, if it gets one at all.
+    pub(super) fn key_for(self, mut call: ClientCall) -> Option<IdempotencyKey> {
+        self.give(&mut call)?;
+        call.idempotency_key()?.ok()
+    }
 }

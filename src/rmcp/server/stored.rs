@@ -37,6 +37,13 @@ impl StoredResult for Answer {
         Ok(Self::Tool(response))
     }
 
+    fn goes_on_with(&self, continuation: &Value) -> bool {
+        let Self::Tool(CallToolResponse::InputRequired(asked)) = self else {
+            return false;
+        };
+        asked.request_state.as_deref() == continuation["requestState"].as_str()
+    }
+
     fn mark_replayed(&mut self) {
         let Self::Tool(response) = self else {
             return;
@@ -59,6 +66,10 @@ impl StoredResult for ServerAnswer {
 
     fn decode(bytes: &[u8]) -> Result<Self, BoxError> {
         Answer::decode(bytes).map(Self::from)
+    }
+
+    fn goes_on_with(&self, continuation: &Value) -> bool {
+        self.get_ref().goes_on_with(continuation)
     }
 
     fn mark_replayed(&mut self) {
