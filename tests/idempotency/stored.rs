@@ -208,6 +208,23 @@ async fn an_outcome_that_cannot_be_read_is_that_of_a_call_that_ran() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_memory_has_room_for_hundreds_of_thousands_of_calls() {
+    let store = MemoryStore::new();
+    let claim = Claim::new(
+        Fingerprint::from_bytes([1; 32]),
+        Duration::from_secs(30),
+        Duration::from_secs(24 * 60 * 60),
+    );
+    for number in 0..200_000_u64 {
+        let mut id = [0; 32];
+        id[..8].copy_from_slice(&number.to_be_bytes());
+        let id = RecordId::from_bytes(id);
+        let claimed = store.claim(&id, claim.clone()).await.unwrap();
+        assert_eq!(claimed, Claimed::Ours, "{number}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_full_memory_lets_answers_go_and_forgets_no_call() {
     let store = MemoryStore::with_capacity(4000);
     let layer = IdempotencyLayer::with_store(store.clone());

@@ -11,23 +11,26 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The bound, unless it is set: 64 MiB.
-const CAPACITY: usize = 64 << 20;
+/// The bound, unless it is set: half a million calls.
+const CAPACITY: usize = 256 << 20;
 
 /// Keeps records in the memory of the process. Clones share them.
 ///
 /// The answer of a lost call is found after a lost connection, and not after a restart of the process.
 ///
-/// Bounded by bytes: 64 MiB, unless [set](Self::with_capacity). If there is no room for a claim, the
-/// oldest answers are let go first: their calls are still known as done, and answered with
-/// the code `idempotency_not_kept`. If that is not enough, the claim fails and nothing runs.
+/// Bounded by bytes: 256 MiB, unless [set](Self::with_capacity); that is half a million calls in the time
+/// for which outcomes are kept. They are taken as they are needed. If there is no room for a claim, the
+/// oldest answers are let go first, with a warning in the log: their calls are still known as done, and
+/// answered with the code `idempotency_not_kept`. If that is not enough, the claim fails and nothing with a key
+/// runs until records expire: a call that is forgotten before its time would run again. Whoever has more calls
+/// keeps outcomes for a [shorter time](crate::idempotency::IdempotencyBuilder::keep), or takes another store.
 #[derive(Clone)]
 pub struct MemoryStore {
     shared: Arc<Mutex<Records>>,
 }
 
 impl MemoryStore {
-    /// A store that holds at most 64 MiB.
+    /// A store that holds at most 256 MiB.
     #[must_use]
     pub fn new() -> Self {
         Self::with_capacity(CAPACITY)
@@ -48,6 +51,22 @@ impl MemoryStore {
         self.records().bytes
     }
 
+    /// Changes the records, and says so if answers are let go for the first time.
+    fn change<T>(&self, change: impl FnOnce(&mut Records) -> T) -> T {
+        let (changed, is_full) = {
+            let mut records = self.records();
+            let had_room = !records.has_let_go;
+            let changed = change(&mut records);
+            (changed, had_room && records.has_let_go)
+        };
+        if is_full {
+            tracing::warn!(
+                "the memory store of idempotency keys is full: answers are let go before their time"
+            );
+        }
+        changed
+    }
+
     // Never held while something is waited for.
     fn records(&self) -> MutexGuard<'_, Records> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
@@ -66,7 +85,7 @@ impl Store for MemoryStore {
     }
 
     fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed> {
-        let claimed = self.records().claim(record, &claim, Instant::now());
+        let claimed = self.change(|records| records.claim(record, &claim, Instant::now()));
         Box::pin(ready(claimed))
     }
 
@@ -88,7 +107,7 @@ impl Store for MemoryStore {
         keep: Duration,
     ) -> StoreFuture<'a, bool> {
         let expires = after(Instant::now(), keep);
-        let completed = self.records().complete(record, token, ending, expires);
+        let completed = self.change(|records| records.complete(record, token, ending, expires));
         Box::pin(ready(Ok(completed)))
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Records {
     answers: BTreeSet<(Instant, RecordId)>,
     pub(super) bytes: usize,
     pub(super) capacity: usize,
+    // Whether an answer was let go before its time.
+    pub(super) has_let_go: bool,
 }
 
 struct Record {
@@ -74,6 +76,7 @@ impl Records {
             answers: BTreeSet::new(),
             bytes: 0,
             capacity,
+            has_let_go: false,
         }
     }
 
@@ -129,6 +132,7 @@ impl Records {
             {
                 self.bytes -= value.bytes.len();
                 *value = Value::not_kept();
+                self.has_let_go = true;
             }
         }
         true
@@ -157,7 +161,8 @@ impl Records {
             }
         } else if !self.make_room(RECORD) {
             return Err(StoreError::new(format!(
-                "the memory store is full of calls that must not be forgotten: give it more than {} bytes",
+                "the memory store is full of calls that must not be forgotten: give it more than {} bytes, or \
+                 keep outcomes for a shorter time",
                 self.capacity
             )));
         }
