@@ -29,16 +29,19 @@ impl Leases {
         Self::default()
     }
 
-    pub(super) fn put(&self, record: RecordId, lease: Lease) {
-        self.leases().insert(record, lease);
+    /// Puts leases in place, and ends others.
+    pub(super) fn change(&self, changed: HashMap<RecordId, Option<Lease>>) {
+        let mut leases = self.leases();
+        for (record, lease) in changed {
+            match lease {
+                Some(lease) => leases.insert(record, lease),
+                None => leases.remove(&record),
+            };
+        }
     }
 
     pub(super) fn get(&self, record: &RecordId) -> Option<Lease> {
         self.leases().get(record).copied()
-    }
-
-    pub(super) fn remove(&self, record: &RecordId) {
-        self.leases().remove(record);
     }
 
     /// A record that would soon be forgotten is to be written again.

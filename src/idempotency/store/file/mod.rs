@@ -4,6 +4,8 @@ mod clock;
 mod leases;
 mod open;
 mod record;
+#[cfg(test)]
+mod tests;
 mod transaction;
 mod writer;
 
@@ -52,7 +54,10 @@ impl RedbStore {
     /// If the file cannot be read or written, is open in another process, is corrupt, is something else, or
     /// is of a later version. The error names the file and the reason; the file stays as it is.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let opened = open::open(path.as_ref())?;
+        Self::on(open::open(path.as_ref())?)
+    }
+
+    fn on(opened: open::Opened) -> Result<Self, StoreError> {
         let clock = Clock::from(opened.clock_ms);
         let leases = Leases::new();
         let writer = Writer::start(opened, leases.clone())?;

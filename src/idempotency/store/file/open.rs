@@ -1,7 +1,7 @@
 use crate::{classify::catch_panic, idempotency::store::StoreError};
 use redb::{
-    Builder, Database, DatabaseError, ReadableDatabase, TableDefinition, TableHandle,
-    backends::FileBackend,
+    Builder, Database, DatabaseError, ReadableDatabase, StorageBackend, TableDefinition,
+    TableHandle, backends::FileBackend,
 };
 use std::{fs::OpenOptions, path::Path};
 
@@ -49,18 +49,27 @@ fn try_to_open(path: &Path) -> Result<Opened, StoreError> {
     let file = options
         .open(path)
         .map_err(|error| StoreError::new("it cannot be opened").because(error))?;
-    let backend = FileBackend::new(file);
-    let database = backend
-        .and_then(|backend| Builder::new().create_with_backend(backend))
-        .map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => {
-                StoreError::new("another process has it open: give each process a file of its own")
-            }
-            error => StoreError::new("it cannot be read").because(error),
-        })?;
+    let backend = FileBackend::new(file).map_err(refused)?;
+    on(backend)
+}
+
+/// Opens what a backend holds.
+pub(super) fn on(backend: impl StorageBackend) -> Result<Opened, StoreError> {
+    let database = Builder::new()
+        .create_with_backend(backend)
+        .map_err(refused)?;
     check(&database)?;
     let clock_ms = prepare(&database).map_err(|error| failed(&error))?;
     Ok(Opened { database, clock_ms })
+}
+
+fn refused(error: DatabaseError) -> StoreError {
+    match error {
+        DatabaseError::DatabaseAlreadyOpen => {
+            StoreError::new("another process has it open: give each process a file of its own")
+        }
+        error => StoreError::new("it cannot be read").because(error),
+    }
 }
 
 /// Whether the file is ours, or new.

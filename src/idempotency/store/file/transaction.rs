@@ -11,7 +11,7 @@ use crate::idempotency::{
     store::{Claim, Claimed, Ending, StoreError, Token, Value},
 };
 use redb::{ReadableTable, Table, WriteTransaction};
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 use tokio::sync::oneshot;
 
 /// How many records are forgotten at most along with others' operations.
@@ -94,6 +94,8 @@ pub(super) struct Tables<'t> {
     records: Table<'t, &'static [u8; 32], &'static [u8]>,
     expiring: Table<'t, (u64, &'static [u8; 32]), ()>,
     leases: &'t Leases,
+    // What becomes of leases once everything is on the disk: a new one, or none.
+    changed: HashMap<RecordId, Option<Lease>>,
     now_ms: u64,
 }
 
@@ -108,8 +110,20 @@ impl<'t> Tables<'t> {
             records: writing.open_table(RECORDS)?,
             expiring: writing.open_table(EXPIRING)?,
             leases,
+            changed: HashMap::new(),
             now_ms,
         })
+    }
+
+    /// The changes of leases, for when everything is on the disk.
+    pub(super) fn into_changed(self) -> HashMap<RecordId, Option<Lease>> {
+        self.changed
+    }
+
+    /// The lease as this transaction leaves it.
+    fn lease(&self, id: &RecordId) -> Option<Lease> {
+        let changed = self.changed.get(id).copied();
+        changed.unwrap_or_else(|| self.leases.get(id))
     }
 
     pub(super) fn run(&mut self, operation: Operation) -> Done {
@@ -147,7 +161,7 @@ impl<'t> Tables<'t> {
             }
         }
         for id in over {
-            let lease = self.leases.get(&id);
+            let lease = self.lease(&id);
             match lease.filter(|lease| lease.until_ms > self.now_ms) {
                 Some(lease) => self.keep(&id, lease.token)?,
                 None => self.remove(&id)?,
@@ -183,7 +197,7 @@ impl<'t> Tables<'t> {
             self.expiring.remove(entry).map_err(failed)?;
         }
         self.records.remove(id.as_bytes()).map_err(failed)?;
-        self.leases.remove(id);
+        self.changed.insert(*id, None);
         Ok(())
     }
 
@@ -192,7 +206,7 @@ impl<'t> Tables<'t> {
     }
 
     fn lease_left(&self, id: &RecordId) -> Option<Duration> {
-        let until = self.leases.get(id)?.until_ms;
+        let until = self.lease(id)?.until_ms;
         let left = until.checked_sub(self.now_ms)?;
         (left > 0).then(|| Duration::from_millis(left))
     }
@@ -223,15 +237,13 @@ impl<'t> Tables<'t> {
             expires_ms: until_ms.saturating_add(millis(claim.keep)),
         };
         self.write(id, &record)?;
-        self.leases.put(
-            *id,
-            Lease {
-                token: claim.token,
-                until_ms,
-                keep_ms: millis(claim.keep),
-                expires_ms: record.expires_ms,
-            },
-        );
+        let lease = Lease {
+            token: claim.token,
+            until_ms,
+            keep_ms: millis(claim.keep),
+            expires_ms: record.expires_ms,
+        };
+        self.changed.insert(*id, Some(lease));
         Ok(Claimed::Ours)
     }
 
@@ -261,7 +273,7 @@ impl<'t> Tables<'t> {
                 ..record
             },
         )?;
-        self.leases.remove(id);
+        self.changed.insert(*id, None);
         Ok(true)
     }
 
@@ -297,7 +309,7 @@ impl<'t> Tables<'t> {
                     ..record
                 };
                 self.write(id, &record)?;
-                self.leases.remove(id);
+                self.changed.insert(*id, None);
             }
             None => self.remove(id)?,
         }
@@ -305,7 +317,7 @@ impl<'t> Tables<'t> {
     }
 
     fn keep(&mut self, id: &RecordId, token: Token) -> Result<(), StoreError> {
-        let lease = self.leases.get(id).filter(|lease| lease.token == token);
+        let lease = self.lease(id).filter(|lease| lease.token == token);
         let record = self.read(id)?.filter(|record| record.token == token);
         if let (Some(lease), Some(record)) = (lease, record) {
             let expires_ms = lease.expires_ms.max(lease.until_ms.saturating_add(1));

@@ -75,7 +75,7 @@ fn transact(database: &Database, leases: &Leases, now_ms: u64, operations: Vec<O
     let mut done = Vec::with_capacity(operations.len());
     let written = (|| {
         let writing = database.begin_write().map_err(redb::Error::from)?;
-        {
+        let changed = {
             let mut tables = Tables::open(&writing, leases, now_ms)?;
             if let Err(error) = tables.expire() {
                 let failure = Failure::crash(error);
@@ -86,8 +86,11 @@ fn transact(database: &Database, leases: &Leases, now_ms: u64, operations: Vec<O
                     .into_iter()
                     .map(|operation| tables.run(operation)),
             );
-        }
-        writing.commit().map_err(redb::Error::from)
+            tables.into_changed()
+        };
+        writing.commit().map_err(redb::Error::from)?;
+        leases.change(changed);
+        Ok::<_, redb::Error>(())
     })();
     let failed = written.err().map(|error| error.to_string());
     for done in done {
