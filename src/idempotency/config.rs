@@ -55,8 +55,16 @@ impl Config {
     #[inline]
     pub(super) fn key(&self, call: &impl ToolCall) -> Option<Result<IdempotencyKey, InvalidKey>> {
         let found = call.idempotency_key();
-        if found.is_some() || self.tools.is_empty() {
-            return found;
+        found.or_else(|| self.key_of_argument(call))
+    }
+
+    #[inline]
+    pub(super) fn key_of_argument(
+        &self,
+        call: &impl ToolCall,
+    ) -> Option<Result<IdempotencyKey, InvalidKey>> {
+        if self.tools.is_empty() {
+            return None;
         }
         let path = self.tools.get(call.name())?.argument.as_ref()?;
         let arguments: Arguments<'_> = call.arguments()?;

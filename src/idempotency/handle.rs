@@ -6,7 +6,7 @@ use super::{
     rounds,
     store::{Store, StoreError, Value},
 };
-use crate::call::IdempotencyKey;
+use crate::call::{IdempotencyKey, InvalidKey, ToolCall};
 use std::{
     fmt,
     pin::Pin,
@@ -51,6 +51,15 @@ impl IdempotencyHandle {
     #[cfg(feature = "rmcp")]
     pub(crate) fn has_scope(&self) -> bool {
         self.config.scope.is_some()
+    }
+
+    /// The key in the argument that is named for the call's tool.
+    #[cfg(feature = "rmcp")]
+    pub(crate) fn key_of_argument(
+        &self,
+        call: &impl ToolCall,
+    ) -> Option<Result<IdempotencyKey, InvalidKey>> {
+        self.config.key_of_argument(call)
     }
 
     /// Which store it is, if its records end with this process.

@@ -63,12 +63,6 @@ impl Running {
         let _ = self.0.keyed.set(keyed.clone());
     }
 
-    /// Whether a layer remembers calls by their keys.
-    #[cfg(feature = "rmcp")]
-    pub(crate) fn remembers_keys(&self) -> bool {
-        self.0.keyed.get().is_some()
-    }
-
     /// The layer that remembers calls by their keys.
     #[cfg(feature = "rmcp")]
     pub(crate) fn keyed(&self) -> Option<&IdempotencyHandle> {

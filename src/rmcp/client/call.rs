@@ -14,12 +14,12 @@ use crate::{
     rmcp::{Request, capability::Honoured},
 };
 use ::rmcp::model::{JsonObject, ProgressToken, RequestParamsMeta};
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 /// A request to be sent to a server, with the hints of its tool.
 ///
 /// [`Catalog::call`] makes one with the hints of the server's list; [`new`](Self::new) takes your own.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ClientCall {
     request: Request,
     hints: Hints,
@@ -268,4 +268,16 @@ fn still(then: Hints, catalog: &Catalog, version: u64, tool: &str) -> Hints {
         .idempotent(is_same && then.is_idempotent() && now.is_idempotent())
         .with_schema_of(then)
         .with_schema_of(now)
+}
+
+/// Without arguments and `_meta`, which may hold secrets.
+impl fmt::Debug for ClientCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientCall")
+            .field("method", &self.method())
+            .field("name", &self.name())
+            .field("hints", &self.hints)
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
 }

@@ -9,6 +9,7 @@ use crate::{
         Ticker, ToolCall, Transport,
     },
     failure::Failure,
+    idempotency::IdempotencyHandle,
     rmcp::{Request, model, request},
 };
 use ::rmcp::{RoleServer, model::JsonObject, service::RequestContext};
@@ -38,6 +39,8 @@ pub struct ServerCall {
     identity: Option<Arc<Identity>>,
     // Only if a run may outlive its request.
     cancellation: Option<Cancellation>,
+    // That of the argument that is named for the tool.
+    key: Option<Result<IdempotencyKey, InvalidKey>>,
 }
 
 /// The user's word on who makes a call.
@@ -60,16 +63,19 @@ impl ServerCall {
             report: None,
             identity: None,
             cancellation: None,
+            key: None,
         }
     }
 
     /// The same call, whose caller is known by this, and which may outlive its request.
     pub(super) fn remembered(
         self,
+        keyed: &IdempotencyHandle,
         identity: Option<Arc<Identity>>,
         cancellation: Cancellation,
     ) -> Self {
         Self {
+            key: keyed.key_of_argument(&self),
             identity,
             cancellation: Some(cancellation),
             ..self
@@ -206,12 +212,15 @@ impl ToolCall for ServerCall {
         self.header("mcp-session-id")?.to_str().ok()
     }
 
-    /// That of the request, else the header `Idempotency-Key` of the HTTP request that carried it.
+    /// That of the request, else the header `Idempotency-Key` of the HTTP request that carried it, else the
+    /// argument that the layer takes it from.
     fn idempotency_key(&self) -> Option<Result<IdempotencyKey, InvalidKey>> {
-        IdempotencyKey::of_request(self.meta(), self.arguments()).or_else(|| {
+        let of_request = IdempotencyKey::of_request(self.meta(), self.arguments());
+        let of_header = || {
             let header = self.header("idempotency-key")?;
             Some(IdempotencyKey::of_header(header.as_bytes()))
-        })
+        };
+        of_request.or_else(of_header).or_else(|| self.key.clone())
     }
 
     /// The header `Authorization` of the HTTP request that carried it, or what
@@ -234,13 +243,14 @@ impl ToolCall for ServerCall {
     }
 }
 
+/// Without arguments, `_meta` and headers, which may hold secrets.
 impl fmt::Debug for ServerCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerCall")
-            .field("request", &self.request)
-            .field("context", &self.context)
+            .field("method", &self.method())
+            .field("name", &self.name())
+            .field("id", &self.context.id)
             .field("hints", &self.hints)
-            .field("unreadable", &self.unreadable)
             .finish_non_exhaustive()
     }
 }

@@ -27,9 +27,9 @@ where
         let _counted = self.life.running.one_more();
         let hints = self.hints(&request, &context).await;
         // Before the peer is exchanged for another.
-        let cancellation = self.life.running.remembers_keys().then(|| {
+        let keyed = self.life.running.keyed().map(|keyed| {
             let cancellations = &self.cancellations;
-            cancellations.begin(&context.peer, &context.id)
+            (keyed, cancellations.begin(&context.peer, &context.id))
         });
         let reporting = Reporting::begin(
             &request,
@@ -39,8 +39,8 @@ where
             &self.observers,
         );
         let mut call = ServerCall::new(request, hints, context);
-        if let Some(cancellation) = cancellation {
-            call = call.remembered(self.identity.clone(), cancellation);
+        if let Some((keyed, cancellation)) = keyed {
+            call = call.remembered(keyed, self.identity.clone(), cancellation);
         }
         let report = reporting.as_ref().map(Reporting::report);
         self.send(call.reported(report), reporting).await

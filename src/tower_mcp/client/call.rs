@@ -1,8 +1,9 @@
 use super::Request;
 use crate::call::{Arguments, Hints, Method, Progress, ToolCall};
+use std::fmt;
 
 /// A request to be sent to a server, with the hints of its tool.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ClientCall {
     request: Request,
     hints: Hints,
@@ -53,5 +54,16 @@ impl ToolCall for ClientCall {
 
     fn progress(&self) -> Option<&Progress> {
         Some(&self.progress)
+    }
+}
+
+/// Without arguments and `_meta`, which may hold secrets.
+impl fmt::Debug for ClientCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientCall")
+            .field("method", &self.method())
+            .field("name", &self.name())
+            .field("hints", &self.hints)
+            .finish_non_exhaustive()
     }
 }

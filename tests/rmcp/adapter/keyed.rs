@@ -1,11 +1,14 @@
 //! Calls with a key, through a server on rmcp.
 
-use crate::support::{Desk, Log, Run, call, connect, connect_modern, ok, settings, text};
+use crate::support::{
+    Desk, HttpWire, Log, Run, call, connect, connect_modern, ok, settings, text, within,
+};
+use axum::Router;
 use mcp_resilience::{
     Failure,
-    call::{IdempotencyKey, KEY_META},
+    call::{Hints, IdempotencyKey, KEY_META},
     idempotency::{IdempotencyHandle, IdempotencyLayer, MemoryStore, REPLAYED_META, codes},
-    rmcp::{Resilient, ServerAnswer, ServerCall},
+    rmcp::{Resilient, ServerAnswer, ServerCall, client::ClientCall},
 };
 use rmcp::{
     RoleClient, ServerHandler,
@@ -14,16 +17,23 @@ use rmcp::{
         RequestMetaObject, ServerResult,
     },
     service::{PeerRequestOptions, RunningService},
+    transport::{
+        StreamableHttpServerConfig, StreamableHttpService,
+        streamable_http_server::session::local::LocalSessionManager,
+    },
 };
 use serde_json::{Map, Value, json};
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     },
     time::Duration,
 };
-use tokio::time::{sleep, timeout};
+use tokio::{
+    net::TcpListener,
+    time::{sleep, timeout},
+};
 use tower::Service;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -193,6 +203,108 @@ async fn the_tool_gets_the_key() {
     assert_eq!(text(&answer), "order-1");
     let answer = client.call_tool(call("book")).await.unwrap();
     assert_eq!(text(&answer), "no key");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_tool_gets_the_key_of_an_argument_too() {
+    let desk = Desk::new(async |run: Run| {
+        let key = run.context.extensions.get::<IdempotencyKey>();
+        ok(key.map_or("no key", IdempotencyKey::as_str))
+    });
+    let layer = IdempotencyLayer::builder(MemoryStore::new())
+        .argument("pay", "payment.reference")
+        .build()
+        .unwrap();
+    let log = Log::default();
+    let client = connect(server(desk, &layer, &log), ()).await;
+    let mut pay = call("pay");
+    pay.arguments = json!({"payment": {"reference": "order-1"}})
+        .as_object()
+        .cloned();
+    let answer = client.call_tool(pay).await.unwrap();
+    assert_eq!(text(&answer), "order-1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_debug_output_of_a_call_shows_its_key_or_its_arguments() {
+    let shown = Arc::new(Mutex::new(String::new()));
+    let (seen, log) = (Arc::clone(&shown), Log::default());
+    let (desk, _) = slow(SECOND);
+    let server = server(desk, &IdempotencyLayer::new(), &log).identity(move |call| {
+        *seen.lock().unwrap() = format!("{call:?}");
+        None
+    });
+    let client = connect(server, ()).await;
+    let mut params = keyed("book", "order-1");
+    params.arguments = json!({"card": "4111"}).as_object().cloned();
+    client.call_tool(params.clone()).await.unwrap();
+    let of_server = shown.lock().unwrap().clone();
+    let of_client = format!("{:?}", ClientCall::new(params, Hints::new()));
+    for shown in [of_server, of_client] {
+        assert!(shown.contains("book"), "{shown}");
+        assert!(
+            !shown.contains("order-1") && !shown.contains("4111"),
+            "{shown}"
+        );
+    }
+}
+
+/// Streamable HTTP to this server, in a session.
+async fn over_http<S>(server: S) -> HttpWire
+where
+    S: ServerHandler + Clone,
+{
+    let service = StreamableHttpService::new(
+        move || Ok(server.clone()),
+        Arc::new(LocalSessionManager::default()),
+        StreamableHttpServerConfig::default(),
+    );
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let router = Router::new().nest_service("/mcp", service);
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let mut http = HttpWire::new(&url);
+    let client = json!({"name": "raw", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let initialize = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
+    within("a session", http.open(initialize.to_string())).await;
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    within("202", http.post(initialized.to_string())).await;
+    http
+}
+
+#[tokio::test]
+async fn over_http_the_key_is_in_a_header_and_each_authorization_has_its_own() {
+    let (desk, ended) = slow(Duration::ZERO);
+    let http = over_http(server(desk, &IdempotencyLayer::new(), &Log::default())).await;
+    let ada = ("authorization", "Bearer ada");
+    let bob = ("authorization", "Bearer bob");
+    let key = ("idempotency-key", "\"order-1\"");
+    let other = ("idempotency-key", "order-2");
+    for (number, (headers, run, is_replayed)) in [
+        (&[ada, key][..], "1", false),
+        (&[ada, key], "1", true),
+        (&[bob, key], "2", false),
+        (&[key], "3", false),
+        (&[ada, other], "4", false),
+        (&[bob, key], "2", true),
+        (&[ada], "5", false),
+        (&[ada], "6", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let params = json!({"name": "book", "arguments": {}});
+        let call =
+            json!({"jsonrpc": "2.0", "id": number + 1, "method": "tools/call", "params": params});
+        let posted = within("an answer", http.post_with(call.to_string(), headers)).await;
+        let answer: Value = serde_json::from_str(&posted.messages[0]).unwrap();
+        let result = &answer["result"];
+        assert_eq!(result["content"][0]["text"], run, "{headers:?}");
+        let mark = &result["_meta"][REPLAYED_META];
+        assert_eq!(mark == &json!(true), is_replayed, "{headers:?}");
+    }
+    assert_eq!(ended.load(Relaxed), 6);
 }
 
 #[tokio::test(start_paused = true)]

@@ -72,6 +72,16 @@ impl HttpWire {
         Ok(read(self.send(message).await?).await)
     }
 
+    /// Sends one message with further headers, and reads all that comes for it.
+    pub(crate) async fn post_with(&self, message: String, headers: &[(&str, &str)]) -> Posted {
+        let request = headers
+            .iter()
+            .fold(self.request(message), |request, (name, value)| {
+                request.header(*name, *value)
+            });
+        read(request.send().await.unwrap()).await
+    }
+
     /// Sends one message, for what comes of it to be [`read`] later.
     pub(crate) async fn send(&self, message: String) -> reqwest::Result<Response> {
         self.request(message).send().await
