@@ -48,7 +48,7 @@ where
         Self { state }
     }
 
-    /// Made in the layer's `call`, where the window of a repeat is known.
+    /// Created in the layer's `call`, where the window of a repeat is known.
     pub(super) fn waiting(service: S, call: Req, patience: Option<Duration>) -> Self {
         let state = State::Waiting(Box::new(Waiting {
             service,
@@ -92,7 +92,7 @@ where
         if let Poll::Ready(readied) = self.service.poll_ready(cx) {
             readied.map_err(|error| Failure::from_any(error).spent())?;
             let begin_by = self.begin_by.as_ref();
-            // A timer may be late by as much as the machine slept.
+            // A timer may be late, for example after the machine slept.
             if let Some(missed) = begin_by.filter(|begin_by| begin_by.is_over()) {
                 return Poll::Ready(Err(missed.miss()));
             }
@@ -101,7 +101,7 @@ where
             return Poll::Ready(Ok(window::within(begin_by, || service.call(call))));
         }
         if self.timer.is_none() {
-            // A limit beyond the end of time is none.
+            // A limit that cannot be expressed is none.
             let patience = self.patience;
             let until = patience.and_then(|patience| Instant::now().checked_add(patience));
             let last_begin = self.begin_by.as_ref().map(BeginBy::at);
@@ -124,8 +124,8 @@ where
     }
 }
 
-/// A tool may have this layer around a client of its own: what it says of the client's call is not said
-/// of the tool's.
+/// A tool may have this layer around a client of its own. Its claims about that client's call do not
+/// hold for the tool's call.
 fn passed_on(error: impl Into<BoxError> + 'static) -> Failure {
     Failure::from_owned(error).spent()
 }

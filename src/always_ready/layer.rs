@@ -26,8 +26,8 @@ impl AlwaysReadyLayer {
         Self { patience: None }
     }
 
-    /// The longest that a call waits for the inner service to be ready. Zero refuses a call that
-    /// finds it not ready.
+    /// The longest that a call waits for the inner service to be ready. Zero fails a call at once if
+    /// the service is not ready.
     #[must_use]
     pub const fn patience(mut self, limit: Duration) -> Self {
         self.patience = Some(limit);

@@ -1,28 +1,28 @@
-//! Makes waiting for the inner service a part of the call, as well as its refusal.
+//! Makes waiting for readiness a part of the call.
 //!
-//! An MCP request is there whether or not anybody is ready for it, and has to be answered and logged
-//! either way. This layer is always ready: a call that finds the inner service not ready waits for it
-//! in its own future.
+//! An MCP request has to be answered and logged, whether the service is ready or not. This layer is
+//! always ready. If the inner service is not ready, the call waits for it in its own future.
 //!
 //! | The inner service | This layer |
 //! |---|---|
 //! | is ready | calls it |
-//! | is not ready yet | is ready all the same; the call waits, for as long as its [patience](AlwaysReadyLayer::patience) |
+//! | is not ready yet | is ready; the call waits, for as long as its [patience](AlwaysReadyLayer::patience) |
 //! | is not ready in time | fails the call: [`Timeout`](crate::Class::Timeout), [`NotSent`](crate::Delivery::NotSent) |
-//! | fails instead of being ready | fails the call with that |
+//! | fails in `poll_ready` | fails the call with that error |
 //!
 //! # When to use it
 //!
-//! Right inside [`retry`](crate::retry): then its deadline covers the wait for a first readiness too, and
-//! a call that finds nobody ready leaves its line in the [`call_log`](crate::call_log).
+//! Right inside [`retry`](crate::retry). Then the deadline of `retry` covers the first wait for
+//! readiness too, and a call that finds no ready service leaves its line in the
+//! [`call_log`](crate::call_log).
 //!
-//! Not inside [`classify`](crate::classify): what a service below says of whether the call ran does not
-//! count beyond such a border.
+//! Not inside [`classify`](crate::classify): claims of a service below about whether the call ran do
+//! not count beyond that border.
 //!
-//! Layers outside of it see no back-pressure any more: put a load shed or a concurrency limit inside.
+//! Outer layers see no back-pressure any more, so put a load shed or a concurrency limit inside.
 //!
-//! The instance that was made ready is the one that is called. Dropping the future gives up its
-//! place in the inner service's queue.
+//! The instance that was made ready is the one that is called. Dropping the future gives up its place
+//! in the inner service's queue.
 //!
 //! # Example
 //!

@@ -7,7 +7,7 @@ use std::{
 };
 use tower::{Layer, Service};
 
-/// Makes waiting for the inner service a part of the call, as well as its refusal.
+/// Makes waiting for readiness a part of the call.
 ///
 /// See the [module page](super).
 pub struct AlwaysReady<S> {
@@ -27,7 +27,7 @@ impl<S> AlwaysReady<S> {
 }
 
 impl<S> AlwaysReady<S> {
-    /// Makes a service ready, whatever it says.
+    /// Wraps a service.
     #[must_use]
     pub fn new(inner: S) -> Self {
         AlwaysReadyLayer::new().layer(inner)
@@ -55,7 +55,7 @@ where
 
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        // An error is one for good: the call asks again, and gets it.
+        // An error is final: the call asks again, and gets it.
         self.is_ready = matches!(self.inner.poll_ready(cx), Poll::Ready(Ok(())));
         Poll::Ready(Ok(()))
     }
@@ -65,8 +65,8 @@ where
         if mem::take(&mut self.is_ready) {
             return ResponseFuture::calling(self.inner.call(call));
         }
-        // The call takes the instance that was asked: it may hold a place in a queue, and left
-        // here would be given its turn with nobody to use it.
+        // The call takes the instance that was asked: it may hold a place in a queue, and left here
+        // that place would never be used.
         let fresh = self.inner.clone();
         let asked = mem::replace(&mut self.inner, fresh);
         ResponseFuture::waiting(asked, call, self.patience)
@@ -75,7 +75,7 @@ where
 
 impl<S: Clone> Clone for AlwaysReady<S> {
     fn clone(&self) -> Self {
-        // A clone of what is ready is not.
+        // A clone of a ready service is not ready.
         Self::with_patience(self.inner.clone(), self.patience)
     }
 }

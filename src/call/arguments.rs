@@ -1,8 +1,8 @@
 use serde_json::{Map, Value};
 
-/// The arguments of a call, borrowed in the shape in which the request holds them.
+/// The arguments of a call, borrowed from the request.
 ///
-/// MCP says that they are an object; a [`Value`] of another kind is logged as it is.
+/// MCP says that they are an object. Another [`Value`] is logged as it is.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Arguments<'a> {

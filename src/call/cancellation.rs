@@ -10,11 +10,11 @@ use std::{
 };
 use tokio::sync::Notify;
 
-/// Whether the caller has cancelled the call in so many words.
+/// Whether the caller cancelled the call explicitly.
 ///
-/// A call that is dropped may only have lost its connection. A request type that can tell the two apart
-/// holds one, and gives it out by [`ToolCall::cancellation`](super::ToolCall::cancellation). Clones
-/// share it.
+/// A dropped call may only have lost its connection. A request type that can tell the two apart holds
+/// one of these, and returns it from [`ToolCall::cancellation`](super::ToolCall::cancellation).
+/// Clones share it.
 #[derive(Clone, Default)]
 pub struct Cancellation(Arc<Shared>);
 
@@ -25,13 +25,13 @@ struct Shared {
 }
 
 impl Cancellation {
-    /// Creates the handle of a call that nobody has cancelled.
+    /// Creates the handle of a call that is not cancelled.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Says that the caller has cancelled the call.
+    /// Marks the call as cancelled by its caller.
     pub fn cancel(&self) {
         self.0.is_cancelled.store(true, SeqCst);
         self.0.notify.notify_waiters();
@@ -43,10 +43,10 @@ impl Cancellation {
         self.0.is_cancelled.load(SeqCst)
     }
 
-    /// Waits until the caller cancels the call; for ever if it does not.
+    /// Waits until the caller cancels the call, which may be for ever.
     pub async fn cancelled(&self) {
         let mut notified = pin!(self.0.notify.notified());
-        // First in line, then a look: a word between the two is heard.
+        // Register first, then look: so no notification is missed.
         notified.as_mut().enable();
         if !self.is_cancelled() {
             notified.await;
@@ -54,7 +54,7 @@ impl Cancellation {
     }
 }
 
-/// Reaches a call as long as it goes on.
+/// Refers to a call as long as it goes on.
 #[cfg(feature = "rmcp")]
 #[derive(Debug)]
 pub(crate) struct WeakCancellation(Weak<Shared>);

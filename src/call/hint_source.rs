@@ -1,10 +1,9 @@
 use super::Hints;
 use std::{fmt, sync::Arc};
 
-/// The hints of one call as they are now, also after the call itself is gone.
+/// The current hints of one call, also after the call was handed to the service.
 ///
-/// For a call whose hints may change while it runs. A layer asks it after a failure, as long as it has the
-/// call, or takes it when it hands the call on for the last time.
+/// For a call whose hints may change while it runs. A layer asks it after each failure.
 #[derive(Clone)]
 pub struct HintSource(Arc<dyn Fn() -> Hints + Send + Sync>);
 
@@ -15,7 +14,7 @@ impl HintSource {
         Self(Arc::new(hints))
     }
 
-    /// The hints as of now.
+    /// The current hints.
     #[must_use]
     pub fn hints(&self) -> Hints {
         (self.0)()

@@ -1,14 +1,14 @@
-/// What somebody who knows the tool says of it.
+/// What is known about a tool.
 ///
-/// The first two are the hints of the same name in MCP's tool annotations, and their defaults are
-/// the specification's: a tool of which nothing is said changes its environment, and changes it
-/// again when it runs again. Annotations of a server that is not trusted are hints only: see
+/// The first two are the hints of the same name in MCP's tool annotations, with the defaults of the
+/// specification: a tool without hints changes its environment, and changes it again when it runs
+/// again. Annotations of a server that is not trusted are hints only: see
 /// [`RetryBuilder::distrust_server`](crate::retry::RetryBuilder::distrust_server).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     read_only: bool,
     idempotent: bool,
-    // Unknown, unless somebody who has seen the tool's listing says it.
+    // Unknown, unless the tool's listing was read.
     output_schema: Option<bool>,
 }
 
@@ -23,33 +23,35 @@ impl Hints {
         }
     }
 
-    /// Says whether the tool leaves its environment as it is (`readOnlyHint`).
+    /// Sets whether the tool leaves its environment unchanged (`readOnlyHint`). Default: `false`.
     #[must_use]
     pub const fn read_only(mut self, read_only: bool) -> Self {
         self.read_only = read_only;
         self
     }
 
-    /// Says whether a second run with equal arguments has no further effect (`idempotentHint`).
+    /// Sets whether a second run with equal arguments has no further effect (`idempotentHint`).
+    /// Default: `false`.
     #[must_use]
     pub const fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = idempotent;
         self
     }
 
-    /// Says whether the tool declares an `outputSchema`. Unless this is called, that is unknown.
+    /// Sets whether the tool declares an `outputSchema`. Default: unknown.
     ///
-    /// Widespread clients check the structured content of a flagged result against that schema
-    /// too, and hide the error when it does not fit; so nothing is put there for such a tool, nor
-    /// for one of which it is unknown. And a tool that declares one answers by it: a result without
-    /// a flag is taken for a success, whatever its structured content looks like.
+    /// Widespread clients check the structured content of a flagged result against that schema too,
+    /// and hide the error if it does not fit. So a flagged result for such a tool has no envelope
+    /// there, and neither has one for a tool of which this is unknown. The schema also describes the
+    /// answers of the tool: a result without a flag is a success, whatever its structured content
+    /// looks like.
     #[must_use]
     pub const fn output_schema(mut self, declared: bool) -> Self {
         self.output_schema = Some(declared);
         self
     }
 
-    /// Whether the tool leaves its environment as it is.
+    /// Whether the tool leaves its environment unchanged.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
         self.read_only
@@ -61,7 +63,7 @@ impl Hints {
         self.idempotent
     }
 
-    /// Whether running the call twice harms no more than running it once.
+    /// Whether running the call twice does no more harm than running it once.
     #[must_use]
     pub const fn may_repeat(self) -> bool {
         self.read_only || self.idempotent
@@ -73,7 +75,7 @@ impl Hints {
         self.output_schema
     }
 
-    /// What both say.
+    /// The hints that both give.
     #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) fn agreed(self, other: Self) -> Self {
         Self {
@@ -85,7 +87,7 @@ impl Hints {
         }
     }
 
-    /// The same hints with what others say of the `outputSchema`; unless they do not know it.
+    /// The same hints with the `outputSchema` of others, if they know it.
     #[cfg(any(feature = "rmcp-client", feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) const fn with_schema_of(mut self, other: Self) -> Self {
         if other.output_schema.is_some() {

@@ -9,13 +9,13 @@ pub const KEY_META: &str = "io.crates.mcp-resilience/idempotency-key";
 /// The longest key, in bytes.
 const LONGEST: usize = 255;
 
-/// The other names of the key in `_meta`, compared without case, `_` and `-`: `idempotencyKey` of
-/// SEP-3182, `idempotency-key` of the Universal Commerce Protocol, `idempotency_key` of others.
+/// Other names of the key in `_meta`, compared without case, `_` and `-`: `idempotencyKey` of
+/// SEP-3182, `idempotency-key` of the Universal Commerce Protocol, and `idempotency_key`.
 const OTHER_NAME: &str = "idempotencykey";
 
-/// Names one call for all its attempts: 1 to 255 visible ASCII characters.
+/// Identifies one call across all its attempts: 1 to 255 visible ASCII characters.
 ///
-/// See [`idempotency`](crate::idempotency) for what becomes of a call that has one. A clone costs no
+/// See [`idempotency`](crate::idempotency) for what it does. Cloning does not allocate.
 /// allocation.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(Arc<str>);
@@ -24,7 +24,7 @@ pub struct IdempotencyKey(Arc<str>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidKey {
-    /// There is nothing in it.
+    /// It is empty.
     #[error("it is empty: give 1 to 255 visible ASCII characters")]
     Empty,
     /// It has more than 255 bytes.
@@ -81,8 +81,8 @@ impl IdempotencyKey {
         &self.0
     }
 
-    /// The key in a request: under [`KEY_META`] in `_meta`, else under one of the names that others
-    /// use there, else as `idempotency_key` in an argument `meta`. `None` if there is none.
+    /// The key in a request. It is looked for under [`KEY_META`] in `_meta`, then under the other
+    /// names there, then as `idempotency_key` in an argument `meta`. `None` if there is none.
     #[must_use]
     pub fn of_request(
         meta: Option<&Map<String, Value>>,
@@ -93,7 +93,7 @@ impl IdempotencyKey {
         Some(Self::of_value(found?))
     }
 
-    /// The key in an argument; a path of names with dots leads into objects.
+    /// The key in an argument. Dots in the name lead into objects.
     pub(crate) fn of_argument(
         arguments: Arguments<'_>,
         path: &str,
@@ -104,7 +104,7 @@ impl IdempotencyKey {
         (!found.is_null()).then(|| Self::of_value(found))
     }
 
-    /// The key in an HTTP header: a text, or the same in quotes.
+    /// The key in an HTTP header, with or without quotes.
     #[cfg(feature = "rmcp")]
     pub(crate) fn of_header(header: &[u8]) -> Result<Self, InvalidKey> {
         let text = std::str::from_utf8(header).map_err(|_not_ascii| InvalidKey::NotVisibleAscii)?;
@@ -139,7 +139,7 @@ impl fmt::Display for IdempotencyKey {
     }
 }
 
-/// Who has the key may read the answer: a log shows its length alone.
+/// A key gives access to the answer, so a log shows only its length.
 impl fmt::Debug for IdempotencyKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "IdempotencyKey({} bytes)", self.0.len())

@@ -1,7 +1,7 @@
 /// Which request of MCP a call is.
 ///
-/// All three go through the same stack. Only a tool's result has a flag; the other two have the
-/// protocol way alone.
+/// All three go through the same stack. Only a tool's result has a flag. The other two fail with a
+/// JSON-RPC error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Method {
@@ -25,7 +25,7 @@ impl Method {
         }
     }
 
-    /// What the call's name names: the key under which a log line or an error holds it.
+    /// What the name of the call is: the key for it in a log line or an error.
     #[must_use]
     pub const fn subject(self) -> &'static str {
         match self {

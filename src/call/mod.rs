@@ -1,18 +1,18 @@
-//! What a layer may know of the traffic: two small traits, and no more.
+//! What a layer knows of a request and a result: two small traits.
 //!
 //! | Type | Is |
 //! |---|---|
 //! | [`ToolCall`] | a request on its way down: which [`Method`], which tool, its arguments and [`Hints`] |
-//! | [`Progress`] | what a slow call reports by, so that limits of time follow it |
-//! | [`IdempotencyKey`] | what names a call for all its attempts |
+//! | [`Progress`] | how a slow call reports that it is alive, so that limits of time follow it |
+//! | [`IdempotencyKey`] | identifies a call across all its attempts |
 //! | [`Cancellation`] | whether the caller cancelled a call, or only lost its connection |
 //! | [`Route`] | which side of MCP the stack is on, and what carries the call: for spans and metrics |
-//! | [`ToolResult`] | an answer on its way up: flagged or not, what it says, and how to build a [`Flagged`] one |
+//! | [`ToolResult`] | an answer on its way up: whether it is flagged, its text, and how to build a [`Flagged`] one |
 //!
 //! # When to implement them
 //!
-//! The adapters implement both for the types of the SDKs (see [`rmcp`](crate::rmcp)), so a
-//! service over those needs nothing. Implement them for the types of a service of your own; only
+//! The adapters implement both for the types of the SDKs (see [`rmcp`](crate::rmcp)), so a service
+//! over those types needs nothing. Implement them for the types of your own service. Only
 //! [`ToolCall::name`] and the two methods of [`ToolResult`] without a default are required.
 //!
 //! # Example

@@ -1,14 +1,16 @@
 use std::time::Duration;
 
-/// Settings of one call, which go before those of its tool and of the layers.
+/// Settings of one call. They have precedence over those of its tool and of the layers.
 ///
-/// A client gives them by its own methods; a request type of yours by
+/// A client sets them by its own methods, a request type of yours by
 /// [`ToolCall::options`](super::ToolCall::options).
 ///
-/// What is not set here gives way to what is: an attempt timeout that is longer than the deadline of the
-/// layers raises that, and with a deadline the attempts keep their usual limit if that is shorter, and
-/// the longest [hint](crate::retry::RetryBuilder::max_retry_after) that is waited for follows it, unless
-/// that is set.
+/// Options that are not set adapt to those that are:
+///
+/// - an attempt timeout that is longer than the layers' deadline raises that deadline;
+/// - with a deadline, attempts keep their usual limit if that is shorter;
+/// - with a deadline, the longest [wait](crate::retry::RetryBuilder::max_retry_after) follows it,
+///   unless that is set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallOptions {
@@ -30,7 +32,7 @@ impl CallOptions {
         Self::default()
     }
 
-    /// Why they cannot work. A layer takes such options as they are.
+    /// Why the options cannot work. A layer uses such options as they are.
     #[must_use]
     pub fn problem(&self) -> Option<&'static str> {
         let is_zero = |limit: Option<Duration>| limit.is_some_and(|limit| limit.is_zero());

@@ -9,9 +9,9 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// When a call last reported progress. The limits of time count from there.
+/// When a call last reported progress. Limits of time count from there.
 ///
-/// A request type that can report progress holds one and gives it out by
+/// A request type that can report progress holds one, and returns it from
 /// [`ToolCall::progress`](super::ToolCall::progress). Clones share it: the copies of a call that
 /// [`retry`](crate::retry) makes are attempts at the same call. Two calls need two.
 ///
@@ -47,18 +47,18 @@ pub struct Progress {
 
 #[derive(Default)]
 struct Shared {
-    // How many attempts were begun, and up to which number they are over.
+    // How many attempts have begun, and how many of them are over.
     attempts: AtomicU64,
     over: AtomicU64,
     first: OnceLock<Instant>,
     // Nanoseconds from the first tick to the last.
     last: AtomicU64,
     pause: Mutex<Option<Pause>>,
-    // That of the call's log, for layers that run in a task of their own.
+    // The ledger of the call's log, for layers that run in a task of their own.
     ledger: Mutex<Option<Ledger>>,
 }
 
-/// A wait between two attempts, and its reason: for an adapter that tells the caller of it.
+/// A wait between two attempts and its reason, for an adapter that tells the caller.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(feature = "rmcp"),
@@ -67,7 +67,7 @@ struct Shared {
 pub(crate) struct Pause {
     /// What the last attempt failed with.
     pub(crate) class: Class,
-    /// How long that asked to wait.
+    /// The wait that the failure asked for.
     pub(crate) asked: Option<Duration>,
     pub(crate) wait: Duration,
     pub(crate) since: Instant,
@@ -80,7 +80,7 @@ impl Progress {
         Self::default()
     }
 
-    /// A ticker of the attempt that runs now. Ask for it when the call is sent.
+    /// A ticker of the current attempt. Ask for it when the call is sent.
     #[must_use]
     pub fn ticker(&self) -> Ticker {
         Ticker {
@@ -89,7 +89,7 @@ impl Progress {
         }
     }
 
-    /// Begins an attempt: tickers are of that one from here on, until another begins.
+    /// Begins an attempt. From here on, tickers belong to it.
     pub(crate) fn attempt(&self) -> Attempt {
         Attempt {
             number: self.shared.attempts.fetch_add(1, Relaxed).wrapping_add(1),
@@ -117,12 +117,12 @@ impl Progress {
 }
 
 impl Progress {
-    /// The call waits for its next attempt.
+    /// Notes that the call waits for its next attempt.
     pub(crate) fn set_pause(&self, pause: Pause) {
         *self.pause_slot() = Some(pause);
     }
 
-    /// The last wait that was begun.
+    /// The last wait that began.
     #[cfg_attr(
         not(feature = "rmcp"),
         allow(dead_code, reason = "only adapters of servers tell of it")
@@ -145,7 +145,7 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// An attempt that runs. With its end its tickers count for nothing, and neither do earlier ones.
+/// A running attempt. After its end, its tickers and all earlier ones do nothing.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     progress: Progress,
@@ -167,7 +167,7 @@ impl Drop for Attempt {
 
 /// Reports progress of one attempt at a call.
 ///
-/// It may be used from any task or thread, and outlive its attempt.
+/// It may be used from any task or thread, and may outlive its attempt.
 #[derive(Clone)]
 pub struct Ticker {
     shared: Arc<Shared>,
@@ -177,8 +177,8 @@ pub struct Ticker {
 impl Ticker {
     /// Reports that the call is alive: its limits of time count from now.
     ///
-    /// Does nothing once the attempt is over. It allocates nothing and wakes nobody, so that a
-    /// server may report as often as it likes.
+    /// Does nothing after the end of the attempt. It allocates nothing and wakes no task, so report
+    /// as often as you like.
     pub fn tick(&self) {
         if self.attempt < self.shared.over.load(Relaxed) {
             return;
@@ -199,7 +199,7 @@ impl fmt::Debug for Ticker {
     }
 }
 
-/// Whether it is the ceiling that ends such a limit.
+/// Whether it is the ceiling that sets the end of such a limit.
 pub(crate) fn ends_at_ceiling(
     begun: Instant,
     progress: Option<&Progress>,
@@ -209,8 +209,8 @@ pub(crate) fn ends_at_ceiling(
     limit != ceiling && due(begun, progress, limit, ceiling) == begun.checked_add(ceiling)
 }
 
-/// When a limit ends that counts from `begun`, and anew from each report, up to a ceiling that
-/// counts from `begun`. None if that is beyond the end of time.
+/// When a limit ends: it counts from `begun` and again from each report, up to a ceiling that counts
+/// from `begun`. `None` if the time cannot be expressed.
 pub(crate) fn due(
     begun: Instant,
     progress: Option<&Progress>,

@@ -1,6 +1,6 @@
 use std::{borrow::Cow, sync::Arc};
 
-/// Which side of MCP a stack is on: the kind of its spans.
+/// Which side of MCP a stack is on. Sets the kind of its spans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Side {
@@ -8,7 +8,7 @@ pub enum Side {
     Server,
     /// It sends requests to a server.
     Client,
-    /// Neither, or that is not known.
+    /// Neither, or unknown.
     #[default]
     Internal,
 }
@@ -29,7 +29,7 @@ impl Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Transport {
-    /// The pipes of a child process, or what stands in for them.
+    /// The pipes of a child process, or the like.
     Pipe,
     /// TCP, as for HTTP.
     Tcp,
@@ -46,7 +46,7 @@ impl Transport {
     }
 }
 
-/// Which way a call travels, as far as it is known: what spans and metrics tell of it.
+/// How a call travels, as far as it is known, for spans and metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
     side: Side,
@@ -56,7 +56,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// A way of which only the side is known.
+    /// A route of which only the side is known.
     #[must_use]
     pub fn new(side: Side) -> Self {
         Self {

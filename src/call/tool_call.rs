@@ -7,15 +7,15 @@ use std::borrow::Cow;
 
 /// A request to run one tool, or to read one resource or prompt.
 ///
-/// Only [`name`](Self::name) has no default. Whatever a request does not tell is taken as
-/// unknown: a log line leaves it out, and a tool without hints is never run twice on a guess.
+/// Only [`name`](Self::name) has no default. Whatever a request does not provide is unknown: a log
+/// line leaves it out, and a tool without hints is not run twice.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool call",
     label = "this request type does not implement `ToolCall`",
     note = "implement `mcp_resilience::call::ToolCall` for it (only `name` is required), or turn on the feature `rmcp` for the types of rmcp"
 )]
 pub trait ToolCall {
-    /// The tool's name, as the server lists it; for the other methods the URI or the prompt's name.
+    /// The tool's name, as the server lists it; for other methods, the URI or the prompt's name.
     fn name(&self) -> &str;
 
     /// Which request this is.
@@ -34,13 +34,13 @@ pub trait ToolCall {
         None
     }
 
-    /// What is known of the tool, as of now: a retry asks again after each failed attempt.
+    /// The current hints of the tool. A retry asks again after each failed attempt.
     fn hints(&self) -> Hints {
         Hints::new()
     }
 
-    /// Where the hints come from, if they may change while the call runs. It tells them also after the
-    /// call was handed to the service, as the last attempt is.
+    /// The source of the hints, if they may change while the call runs. It is asked also after the
+    /// last attempt was handed to the service.
     fn hint_source(&self) -> Option<HintSource> {
         None
     }
@@ -55,40 +55,41 @@ pub trait ToolCall {
         None
     }
 
-    /// Which way the call travels, as far as it is known: what spans and metrics tell of it.
+    /// How the call travels, as far as it is known, for spans and metrics.
     fn route(&self) -> Route {
         Route::default()
     }
 
-    /// Whether the server lists what is called. `None` if that is not known.
+    /// Whether the server lists what is called. `None` if that is unknown.
     ///
-    /// Metrics have no label for a name that is not listed: a caller may make up any number of names.
+    /// Metrics have no label for a name that is not listed, since a caller may make up any number of
+    /// names.
     fn is_listed(&self) -> Option<bool> {
         None
     }
 
-    /// The handle by which this call reports progress, shared by all copies of the call.
+    /// The handle by which this call reports progress. All copies of the call share it.
     ///
-    /// With it, an attempt is cut off only when it reports nothing for its limit of time.
+    /// With it, an attempt is cut off only if it reports nothing for its limit of time.
     fn progress(&self) -> Option<&Progress> {
         None
     }
 
-    /// The key that names this call for all its attempts, or why the one that was given is none.
+    /// The key that identifies this call across its attempts, or why the given key is invalid.
     ///
-    /// [`IdempotencyKey::of_request`] says where it is looked for. For
+    /// [`IdempotencyKey::of_request`] says where it is looked for. See
     /// [`idempotency`](crate::idempotency).
     fn idempotency_key(&self) -> Option<Result<IdempotencyKey, InvalidKey>> {
         IdempotencyKey::of_request(self.meta(), self.arguments())
     }
 
-    /// Whether the server runs the call once, however often it is sent: it has a key, and the server
-    /// honours keys. Then the call is repeated also if it may have run.
+    /// Whether the server runs the call once, however often it is sent: the call has a key, and the
+    /// server honours keys. Then the call is repeated even if it may have run.
     fn runs_once(&self) -> bool {
         false
     }
 
-    /// Who makes the call, in any form that tells one caller from another: the `Authorization` of the
+    /// Who makes the call, in any form that distinguishes callers, such as the `Authorization` of the
     /// HTTP request. `None` if all callers are one.
     fn identity(&self) -> Option<Cow<'_, [u8]>> {
         None
@@ -100,13 +101,13 @@ pub trait ToolCall {
         None
     }
 
-    /// Whether the caller has cancelled the call. Without it, a call that is dropped counts as one
-    /// whose caller lost its connection.
+    /// Whether the caller cancelled the call. Without it, a dropped call counts as one that lost its
+    /// connection.
     fn cancellation(&self) -> Option<&Cancellation> {
         None
     }
 
-    /// Settings of this call alone, which go before those of its tool and of the layers.
+    /// Settings of this call alone. They have precedence over those of its tool and of the layers.
     fn options(&self) -> Option<&CallOptions> {
         None
     }

@@ -4,32 +4,32 @@ use std::iter;
 
 /// The answer of one tool.
 ///
-/// A result passes the whole stack field for field. The stack looks at it through the methods
-/// below, and builds one only where there is none: from a failure.
+/// A result passes the whole stack field for field. The stack looks at it through these methods, and
+/// builds one only from a failure.
 ///
-/// `Send + Sync` because a flagged result travels up inside a [`Failure`](crate::Failure), which
-/// is an error and as such may be shared.
+/// `Send + Sync` because a flagged result travels up inside a [`Failure`](crate::Failure), which is
+/// an error and may be shared.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool result",
     label = "this response type does not implement `ToolResult`",
     note = "implement `mcp_resilience::call::ToolResult` for it, or turn on the feature `rmcp` for the types of rmcp"
 )]
 pub trait ToolResult: Sized + Send + Sync + 'static {
-    /// Whether the tool itself says that it failed. An absent flag means that it did not.
+    /// Whether the tool says that it failed. An absent flag means no.
     fn is_error(&self) -> bool;
 
-    /// Whether the call goes on elsewhere: the server asks for input, or has made a task of it,
-    /// or answers with a `resultType` that nobody here knows.
+    /// Whether the call goes on elsewhere: the server asks for input, made a task of it, or answered
+    /// with an unknown `resultType`.
     ///
-    /// Such an answer is neither success nor failure. It passes untouched and is never repeated.
+    /// Such an answer is neither a success nor a failure. It passes untouched and is never repeated.
     fn is_interim(&self) -> bool {
         false
     }
 
-    /// Whether a handler behind an adapter returned it, and no server sent it.
+    /// Whether a handler behind an adapter returned it, instead of a server.
     ///
-    /// A handler may return what it got of a service that it called after half its work. So the
-    /// envelope of such a result gives class, code and wait, but it never says that this call did not
+    /// A handler may pass on the answer of a service that it called after half its work. So the
+    /// envelope of such a result gives class, code and wait. It never says that this call did not
     /// run, or that it may run again.
     fn is_from_handler(&self) -> bool {
         false
@@ -50,34 +50,34 @@ pub trait ToolResult: Sized + Send + Sync + 'static {
         None
     }
 
-    /// Whether there is nothing in it that a model could read: no structured content, and no text
-    /// with a visible character.
+    /// Whether a model could read nothing in it: no structured content, and no text with a visible
+    /// character.
     fn is_empty(&self) -> bool {
         self.structured().is_none() && self.texts().all(is_blank)
     }
 
-    /// Sets the flag, and leaves everything else as it is.
+    /// Sets the flag, and changes nothing else.
     fn flag(&mut self);
 
-    /// Builds a flagged result, or `None` where this kind of result has no flag (a resource, a
-    /// prompt): then the failure stays an error of the protocol.
+    /// Builds a flagged result. `None` if this kind of result has no flag (a resource, a prompt):
+    /// then the caller gets the failure as an error.
     fn from_failure(flagged: Flagged) -> Option<Self>;
 }
 
-/// What goes into a flagged result that is built from a failure.
+/// The content of a flagged result that is built from a failure.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Flagged {
-    /// What the model reads: the only text block.
+    /// The text for the model: the only text block.
     pub text: String,
     /// The envelope for the structured content, if the tool is known to declare no `outputSchema`.
     pub structured: Option<Value>,
-    /// The envelope for `_meta` instead, under its own key.
+    /// The envelope for `_meta` in all other cases, under its own key.
     pub meta: Option<Map<String, Value>>,
 }
 
 impl Flagged {
-    /// A text, and an envelope at one of two places or none: for testing an implementation of
+    /// A text, and an envelope in one of the two places or none, for tests of
     /// [`ToolResult::from_failure`].
     #[must_use]
     pub fn new(text: String, structured: Option<Value>, meta: Option<Map<String, Value>>) -> Self {

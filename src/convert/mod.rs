@@ -1,4 +1,4 @@
-//! From others' errors, and from an HTTP API's answer, to a [`Failure`](crate::Failure).
+//! Converts errors of other crates, and an HTTP API's answer, to a [`Failure`](crate::Failure).
 //!
 //! | A tool has | It writes | Needs |
 //! |---|---|---|
@@ -13,17 +13,17 @@
 //!
 //! # Whether the tool ran
 //!
-//! All of these say what became of a request that *the tool* made. Whether the tool had an effect, by this
-//! request or before it, is not known here. So the delivery of a failure that is made of an HTTP API's answer
-//! or of a `reqwest::Error` is `Unknown`, whatever its class, and a tool without hints is not called again.
-//! The author of the tool may know more:
+//! All of these are about a request that *the tool* made. They do not say whether the tool had an
+//! effect, by this request or before it. So the delivery of a failure from an HTTP API's answer or a
+//! `reqwest::Error` is `Unknown`, and a tool without hints is not called again. The author of the
+//! tool may know more:
 //!
-//! | The tool | The API answered | Say |
+//! | The tool | The API answered | Then |
 //! |---|---|---|
-//! | did nothing before | 401, 403, 404, 429, or 503 with `Retry-After`, which turn the request away | [`before_running`](crate::Failure::before_running) |
-//! | did nothing before | 500, 502, 504, or nothing: the API, or a server behind the proxy that answered, may have acted | nothing |
-//! | did something that a repeat would do twice | anything | nothing |
-//! | only reads, or may run twice | anything | nothing here: say it in the tool's annotations |
+//! | did nothing before | 401, 403, 404, 429, or 503 with `Retry-After`, which refuse the request | call [`before_running`](crate::Failure::before_running) |
+//! | did nothing before | 500, 502, 504, or not at all: the API may have acted | do nothing |
+//! | did something that a repeat would do twice | anything | do nothing |
+//! | only reads, or may run twice | anything | say so in the tool's annotations |
 //!
 #![cfg_attr(
     feature = "http",
@@ -87,9 +87,9 @@ URL of an error is taken out, for it may hold a token.
 )]
 //! # Reports without a feature
 //!
-//! An `anyhow::Error` or an `eyre::Report` becomes a boxed error of a type that nobody else knows. So
-//! [`or_failure`](OrFailure::or_failure) sees its sources, and not the error it was made of. The features
-//! see both. Without them, take a `Failure` out first:
+//! Without the feature, an `anyhow::Error` or an `eyre::Report` becomes a boxed error of an unknown
+//! type. [`or_failure`](OrFailure::or_failure) then sees its sources, and not the error that it was
+//! made of. So take a `Failure` out first:
 //!
 //! ```
 //! # use mcp_resilience::{Failure, Class};

@@ -1,10 +1,10 @@
 use crate::failure::{BoxError, Failure};
 
-/// The way for every error into a [`Failure`].
+/// Converts every error to a [`Failure`].
 pub trait OrFailure<T> {
-    /// Makes a failure of the error: a `Failure` is unwrapped, the errors that are
-    /// [known](crate::failure#errors-of-others) keep their class anywhere in the chain of sources, any
-    /// other error is a crash. The model reads nothing of a crash, the log has the whole chain.
+    /// Converts the error. A `Failure` is unwrapped. [Known errors](crate::failure#errors-of-others)
+    /// keep their class, anywhere in the chain of sources. Any other error is a crash: the model
+    /// reads nothing of it, and the log has the whole chain.
     ///
     /// ```
     /// use mcp_resilience::{Class, Failure, convert::OrFailure};
@@ -18,7 +18,7 @@ pub trait OrFailure<T> {
     ///
     /// # Errors
     ///
-    /// When it was one.
+    /// The failure, if there was an error.
     fn or_failure(self) -> Result<T, Failure>;
 }
 

@@ -1,6 +1,6 @@
 use crate::failure::{BoxError, Failure, IntoFailure};
 
-/// A request of the tool's own that failed: by its status if it has one, else by what went wrong. A
+/// A failed request of the tool's own: by its status if it has one, else by what went wrong. A
 /// request that cannot be built is a crash.
 impl IntoFailure for reqwest::Error {
     fn into_failure(self) -> Failure {

@@ -1,16 +1,16 @@
 use crate::failure::Failure;
 use ::http::{HeaderMap, StatusCode};
 
-/// Makes a [`Failure`] of an HTTP response that is none of success.
+/// Makes a [`Failure`] of an HTTP response with an error status.
 ///
 /// For `http::Response`, and with the feature `reqwest` for `reqwest::Response`.
 pub trait ResponseExt: Sized {
-    /// The response, or [the failure](Failure::from_status) that its status means, with its
-    /// `Retry-After`. The body of a failure is not read.
+    /// The response, or [the failure](Failure::from_status) for its status, with its `Retry-After`.
+    /// The body of a failure is not read.
     ///
     /// # Errors
     ///
-    /// When the status is 400 or more.
+    /// If the status is 400 or more.
     fn failure_for_status(self) -> Result<Self, Failure>;
 }
 

@@ -5,14 +5,14 @@ use crate::{
 use ::http::{HeaderMap, StatusCode, header::RETRY_AFTER};
 
 impl Failure {
-    /// What an HTTP API's answer to the tool means; nothing below 400.
+    /// The failure that an HTTP API's answer to the tool means. `None` below 400.
     ///
-    /// The [table](crate::convert#an-http-apis-answer) has the classes. A `Retry-After` is kept; of
-    /// several, the longest. A status of 600 or more counts as one of 500, as RFC 9110 says.
+    /// The [table](crate::convert#an-http-apis-answer) has the classes. `Retry-After` is kept; of
+    /// several, the longest. A status of 600 or more counts as 500, as RFC 9110 says.
     ///
-    /// The delivery is [`Unknown`](crate::Delivery::Unknown) at every status: the API answers a request of
-    /// the tool's, and whether the tool had an effect before is yours to say. If it had none, and the API
-    /// turned the request away, say so by [`before_running`](Self::before_running).
+    /// The delivery is [`Unknown`](crate::Delivery::Unknown) at every status, because the API answers
+    /// a request of the tool. If the tool had no effect before, and the API refused the request, call
+    /// [`before_running`](Self::before_running).
     #[must_use]
     pub fn from_status(status: StatusCode, headers: &HeaderMap) -> Option<Self> {
         if status.as_u16() < 400 {

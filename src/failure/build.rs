@@ -1,17 +1,17 @@
-//! How a failure is made.
+//! Constructors and setters of a failure.
 
 use super::{Class, Code, Failure, RpcError, error::Inner, evidence::Evidence, signals::Signals};
 use serde_json::Value;
 use std::{any::Any, borrow::Cow, error::Error, sync::Arc, time::Duration};
 
-/// Constructors, one for each thing that one says of a call.
+/// Constructors, one for each kind of failure.
 impl Failure {
-    /// A failure of any class, with the class's own [`Delivery`](super::Delivery): `Executed` where
+    /// A failure of any class. Its [`Delivery`](super::Delivery) is that of the class: `Executed` if
     /// the class says that the tool ran, else `Unknown`.
     ///
-    /// If the tool did nothing yet, say so by [`before_running`](Self::before_running).
+    /// If the tool did nothing yet, call [`before_running`](Self::before_running).
     ///
-    /// A blank message is replaced by a phrase of the class where it is shown.
+    /// If the message is blank, a phrase of the class is shown in its place.
     #[must_use]
     pub fn new(class: Class, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Failure {
         }
     }
 
-    /// What the tool tried did not work, and the model should read why.
+    /// The tool could not do what it was asked, and the model should read why.
     #[must_use]
     pub fn tool(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::Tool, message)
@@ -53,7 +53,7 @@ impl Failure {
         failure
     }
 
-    /// There is no such thing. A missing resource becomes `-32602` with its URI.
+    /// What the call names does not exist. For a resource, the host gets `-32602` with the URI.
     #[must_use]
     pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::NotFound, message)
@@ -71,7 +71,7 @@ impl Failure {
         Self::new(Class::Unauthorized, message)
     }
 
-    /// The other side refuses. See [`instead`](Self::instead) for naming a tool that may do.
+    /// The other side refuses this call. Name another tool by [`instead`](Self::instead).
     #[must_use]
     pub fn forbidden(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::Forbidden, message)
@@ -104,7 +104,7 @@ impl Failure {
         Self::new(Class::Unavailable, "").with_retry_after(wait)
     }
 
-    /// What stands behind the tool failed, after the tool ran.
+    /// The service behind the tool failed, after the tool ran.
     #[must_use]
     pub fn upstream(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::Upstream, message)
@@ -134,7 +134,7 @@ impl Failure {
         Self::new(Class::InvalidOutput, message)
     }
 
-    /// The request itself is to be rejected: the host gets this JSON-RPC error as it is.
+    /// Rejects the request: the host gets this JSON-RPC error as it is.
     #[must_use]
     pub fn protocol(code: i32, message: impl Into<String>, data: Option<Value>) -> Self {
         Self::new(Class::Protocol, "").with_rpc_error(RpcError::new(code, message, data))
@@ -146,23 +146,23 @@ impl Failure {
         Self::new(Class::Cancelled, message)
     }
 
-    /// An error that nobody foresaw. Its text goes to the log and nowhere else.
+    /// An unexpected error. Its text goes only to the log.
     #[must_use]
     pub fn crash(source: impl Into<super::BoxError>) -> Self {
         Self::new(Class::Crash, "").because(source)
     }
 
-    /// Every later call would fail too: the process is to end. The message reaches the caller
-    /// and stderr; a [`source`](Self::because) only stderr and the log.
+    /// Every later call would fail too, so the process has to end. The message goes to the caller and
+    /// to stderr. A [`source`](Self::because) goes only to stderr and the log.
     #[must_use]
     pub fn fatal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::Fatal, message)
     }
 }
 
-/// What else is known of it.
+/// Details of a failure.
 impl Failure {
-    /// What caused it. Shown in the log, never to a model.
+    /// The cause. It is shown in the log, and never to a model.
     #[must_use]
     pub fn because(mut self, source: impl Into<super::BoxError>) -> Self {
         let source: Arc<dyn Error + Send + Sync> = Arc::from(source.into());
@@ -170,13 +170,13 @@ impl Failure {
         self
     }
 
-    /// What caused another failure caused this one too.
+    /// The cause of another failure, which caused this one too.
     pub(crate) fn caused_like(mut self, other: &Self) -> Self {
         self.inner.source.clone_from(&other.inner.source);
         self
     }
 
-    /// The tool to use instead; the model is told.
+    /// The tool to use instead. The model reads its name.
     #[must_use]
     pub fn instead(mut self, tool: impl Into<Cow<'static, str>>) -> Self {
         self.inner.alternative = Some(tool.into());
@@ -204,16 +204,16 @@ impl Failure {
         self
     }
 
-    /// The HTTP status behind it.
+    /// The HTTP status of the answer.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.inner.status = Some(status);
         self
     }
 
-    /// The JSON-RPC error that this was. It goes up as it is, whatever the class.
+    /// The JSON-RPC error that the server sent. The host gets it as it is, whatever the class.
     ///
-    /// Message and code become the failure's own where it has none.
+    /// If the failure has no message or code of its own, it takes those of the error.
     #[must_use]
     pub fn with_rpc_error(mut self, error: RpcError) -> Self {
         if self.inner.message.is_empty() {
@@ -227,7 +227,7 @@ impl Failure {
         self
     }
 
-    /// The flagged result that this was. It goes up as it is, whatever the class.
+    /// The flagged result that the tool returned. The caller gets it as it is, whatever the class.
     #[must_use]
     pub fn with_result<R: Any + Send + Sync>(mut self, result: R) -> Self {
         self.inner.result = Some(Box::new(result));

@@ -7,30 +7,29 @@ use std::{
 
 /// An error and its sources on one line: `cannot read prices: permission denied`.
 ///
-/// Shown without secrets, with hidden characters escaped, and cut after 4 KiB: fit for an event.
+/// Masked, escaped, and cut after 4 KiB: fit for an event.
 pub(crate) struct Chain<'a>(pub(crate) &'a (dyn Error + 'static));
 
 impl<'a> Chain<'a> {
-    /// The error itself, then what it holds, outermost first.
+    /// The error itself and then its sources, outermost first.
     pub(crate) fn errors(&self) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
         std::iter::successors(Some(self.0), |&error| {
-            // An `io::Error` made from another error leaves that one out of its sources.
+            // An `io::Error` made from another error does not have that one among its sources.
             match error.downcast_ref::<std::io::Error>() {
                 Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),
                 None => error.source(),
             }
         })
-        // A chain of sources may be made longer than anybody reads; one that ends in itself is
-        // possible too.
+        // A chain of sources may be very long, or endless.
         .take(32)
     }
 
-    /// The texts without secrets, for a writer that escapes and cuts by itself.
+    /// The masked texts, for a writer that escapes and cuts by itself.
     pub(crate) fn redacted(&self) -> String {
         text::joined(self.texts())
     }
 
-    /// Whether nothing of the texts has to be masked.
+    /// Whether nothing in the texts has to be masked.
     pub(crate) fn is_without_secrets(&self) -> bool {
         self.texts().all(|text| text::redacted(&text) == *text)
     }
@@ -39,7 +38,7 @@ impl<'a> Chain<'a> {
         let mut last = String::new();
         self.errors().filter_map(move |error| {
             let text = text_of(error);
-            // Some errors show their source as themselves (`transparent`): once is enough.
+            // Some errors show their source as themselves (`transparent`): show it once.
             if is_blank(&text) || text == last {
                 return None;
             }
@@ -55,7 +54,7 @@ impl fmt::Display for Chain<'_> {
     }
 }
 
-/// What an error says; whatever it manages to say, if showing it fails or panics.
+/// The text of an error. If `Display` fails or panics, what it wrote so far.
 fn text_of(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     let shown = catch_unwind(AssertUnwindSafe(|| write!(text, "{error}")));

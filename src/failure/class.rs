@@ -14,13 +14,13 @@ pub enum Class {
     Timeout,
     /// The server no longer knows the session.
     SessionLost,
-    /// Too many calls.
+    /// Too many calls within some time.
     RateLimited,
     /// Too many calls at once.
     AtCapacity,
-    /// The service is away for now.
+    /// The service is down for now.
     Unavailable,
-    /// What stands behind the tool failed.
+    /// The service behind the tool failed.
     Upstream,
     /// The arguments are wrong.
     InvalidInput,
@@ -30,17 +30,17 @@ pub enum Class {
     NotFound,
     /// The credentials are missing or wrong.
     Unauthorized,
-    /// The credentials do not suffice, or the other side refuses this tool.
+    /// The credentials are not sufficient, or the other side refuses this tool.
     Forbidden,
-    /// The service is switched off for this account.
+    /// The service is turned off for this account.
     Disabled,
-    /// The tool's own error, of which nothing else is known.
+    /// The tool's own error, without a known code.
     Tool,
     /// The tool's answer does not fit its schema, or is no JSON.
     InvalidOutput,
     /// A deliberate JSON-RPC error.
     Protocol,
-    /// A panic, or an error that nobody classified.
+    /// A panic, or an error of an unknown type.
     Crash,
     /// The caller hung up.
     Cancelled,
@@ -54,11 +54,11 @@ pub enum Class {
 pub enum Audience {
     /// The stack itself: it connects anew, or repeats the call.
     Stack,
-    /// Nobody but time.
+    /// Nobody: only time helps.
     Time,
     /// The model: it calls again with other arguments, or another tool.
     Model,
-    /// Who runs the server.
+    /// The operator of the server.
     Operator,
     /// The host application.
     Host,
@@ -68,12 +68,12 @@ pub enum Audience {
     Nobody,
 }
 
-/// Whether a failure of a class is worth a repeat, where a repeat is allowed at all.
+/// Whether a failure of a class may be repeated, if a repeat is safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeats {
     /// If the call did not run, or may run twice.
     ByDelivery,
-    /// Only if the server said so in so many words.
+    /// Only if the server said so explicitly.
     OnRequest,
     Never,
 }
@@ -141,7 +141,7 @@ impl Class {
         self.row().name
     }
 
-    /// The class of one of the table's own codes, of which it is known what they promise.
+    /// The class of one of the codes in the table.
     pub(crate) fn from_documented_code(code: &str) -> Option<Self> {
         TABLE
             .iter()
@@ -149,10 +149,10 @@ impl Class {
             .map(|row| row.class)
     }
 
-    /// The code under which a failure of this class that has none is reported.
+    /// The code that is reported for a failure of this class without a code.
     #[must_use]
     pub fn default_code(self) -> &'static str {
-        // The table's word for a crash blames the service behind a tool.
+        // The table's code for a crash blames the service behind a tool.
         if let Self::Crash = self {
             return "internal_error";
         }
@@ -166,15 +166,15 @@ impl Class {
         self.row().audience
     }
 
-    /// Whether the connection is of no more use: later calls want a new one.
+    /// Whether the connection is lost, so that later calls need a new one.
     #[must_use]
     pub const fn needs_new_connection(self) -> bool {
         self.row().reconnects
     }
 
-    /// Whether it is a sign that the server, or what stands behind it, is not well: for a circuit
-    /// breaker. Errors of the model, of the host and of the tool itself are none, and neither are a
-    /// rate limit, a lost session or a refusal of credentials: a healthy server answers so.
+    /// Whether the server, or the service behind it, is unhealthy: for a circuit breaker. Errors of
+    /// the model, of the host and of the tool do not count. Neither do a rate limit, a lost session
+    /// and refused credentials, since a healthy server answers so.
     ///
     /// ```
     /// use mcp_resilience::Class;
@@ -193,14 +193,14 @@ impl Class {
         self.row().level
     }
 
-    /// How far a call got that failed in this way, unless something better is known: `Executed` or
-    /// `Unknown`. No class says that a call did not run.
+    /// The delivery of a failure of this class, if nothing better is known: `Executed` or `Unknown`.
+    /// No class says that a call did not run.
     #[must_use]
     pub const fn delivery(self) -> Delivery {
         self.row().delivery
     }
 
-    /// Whether time, or a new connection, may heal it.
+    /// Whether waiting, or a new connection, may help.
     #[must_use]
     pub const fn heals(self) -> bool {
         matches!(self.row().repeats, Repeats::ByDelivery)
@@ -210,7 +210,7 @@ impl Class {
         self.row().repeats
     }
 
-    /// What a failure of this class says that has no message of its own.
+    /// The phrase for a failure of this class without a message.
     pub(super) const fn phrase(self) -> &'static str {
         self.row().phrase
     }
@@ -222,7 +222,7 @@ impl fmt::Display for Class {
     }
 }
 
-/// Compares codes: without case, `_`, `-` and blanks.
+/// Compares codes, ignoring case, `_`, `-` and blanks.
 pub(crate) fn is_same_word(known: &str, code: &str) -> bool {
     fn letters(text: &str) -> impl Iterator<Item = u8> {
         text.bytes()
@@ -230,13 +230,13 @@ pub(crate) fn is_same_word(known: &str, code: &str) -> bool {
             .map(|byte| byte.to_ascii_lowercase())
     }
     let is_candidate = match (known.as_bytes(), code.as_bytes()) {
-        // Most differ here.
+        // Most codes differ in the first character.
         ([first, ..], [other, ..]) if other.is_ascii_alphanumeric() => {
             first.eq_ignore_ascii_case(other)
         }
         _ => true,
     };
-    // A longer one is none, and costs nothing.
+    // A longer code is unknown, and costs nothing.
     is_candidate && code.len() <= 64 && letters(known).eq(letters(code))
 }
 

@@ -1,14 +1,14 @@
 use std::fmt;
 
-/// How far a failed call got: what is known of whether the tool ran.
+/// How far a failed call got, and so whether the tool may have run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// It never left: no connection, no readiness.
+    /// It was not sent: there was no connection, or the service was not ready.
     NotSent,
-    /// It arrived and was turned away before it ran.
+    /// The server refused it before it ran.
     Refused,
-    /// It left, and nobody knows what became of it.
+    /// It was sent. Whether it ran is unknown.
     Unknown,
     /// It ran.
     Executed,

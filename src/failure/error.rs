@@ -25,7 +25,7 @@ use std::{any::Any, borrow::Cow, error::Error, fmt, sync::Arc, time::Duration};
 /// # let _ = Delivery::Unknown;
 /// ```
 pub struct Failure {
-    // Boxed, so that a `Result` with it stays small on the way of success.
+    // Boxed, so that a `Result` stays small.
     pub(super) inner: Box<Inner>,
 }
 
@@ -54,8 +54,8 @@ impl Failure {
         self.inner.class
     }
 
-    /// Whether it is a sign that the server is not well, as [its class](Class::speaks_against_server)
-    /// says: what a circuit breaker counts.
+    /// Whether the server is unhealthy, as [its class](Class::speaks_against_server) says: for a
+    /// circuit breaker.
     #[must_use]
     pub fn speaks_against_server(&self) -> bool {
         self.class().speaks_against_server()
@@ -67,21 +67,21 @@ impl Failure {
         self.inner.code.as_ref()
     }
 
-    /// The message alone, without the class's phrase for a failure that has none. A message of
-    /// invisible characters is none.
+    /// The message, if it has visible characters. `Display` shows a phrase of the class in its place
+    /// if it has none.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         let message = self.inner.message.trim();
         (!is_blank(message)).then_some(message)
     }
 
-    /// The HTTP status behind it, if it is known.
+    /// The HTTP status of the answer, if it is known.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
         self.inner.status
     }
 
-    /// How long the server asked to wait: never repeat earlier.
+    /// How long the server asked to wait.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.inner.retry_after
@@ -99,7 +99,7 @@ impl Failure {
         self.inner.alternative.as_deref()
     }
 
-    /// How many attempts were made, this failure's included; at least 1.
+    /// How many attempts were made in all, at least 1.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.inner.attempts
@@ -111,27 +111,27 @@ impl Failure {
         &self.inner.waits
     }
 
-    /// Why there was no further attempt, if waiting might have helped.
+    /// Why there was no further attempt, although waiting might have helped.
     ///
-    /// A failure that has this is final: no [`retry`](crate::retry) further out repeats it.
+    /// A failure with a reason is final: an outer [`retry`](crate::retry) does not repeat it.
     #[must_use]
     pub fn stopped(&self) -> Option<Stopped> {
         self.inner.stopped
     }
 
-    /// The JSON-RPC error that this was, or is to become.
+    /// The JSON-RPC error that the host gets.
     #[must_use]
     pub fn rpc_error(&self) -> Option<&RpcError> {
         self.inner.rpc_error.as_ref()
     }
 
-    /// Whether this is a flagged result that a tool gave.
+    /// Whether this is a flagged result that a tool returned.
     #[must_use]
     pub fn has_result(&self) -> bool {
         self.inner.result.is_some()
     }
 
-    /// Takes the tool's own flagged result out, if it is there and of this type.
+    /// Takes out the tool's own flagged result, if there is one of this type.
     pub fn take_result<R: 'static>(&mut self) -> Option<R> {
         match self.inner.result.take()?.downcast() {
             Ok(result) => Some(*result),
@@ -142,12 +142,12 @@ impl Failure {
         }
     }
 
-    /// Lets the tool's own result go, and keeps what is known of it.
+    /// Drops the tool's own result, and keeps what was read from it.
     pub(crate) fn forget_result(&mut self) {
         self.inner.result = None;
     }
 
-    /// The same failure for another caller. The flagged result has one owner and stays behind.
+    /// The same failure for another caller. The flagged result stays behind, since it has one owner.
     pub(crate) fn again(&self) -> Self {
         let inner = &self.inner;
         Self {
@@ -174,9 +174,9 @@ impl Failure {
     /// The failure and its sources on one line, for a log or an event.
     ///
     /// Secrets are masked as in [`call_log`](crate::call_log), hidden characters are escaped
-    /// (`\u{a}`), and the line is cut after 4 KiB. While a call is polled under a call log, that
-    /// includes the values that are masked in its arguments, and the log's own
-    /// [`redact`](crate::call_log::CallLogLayer::redact).
+    /// (`\u{a}`), and the line is cut after 4 KiB. While a call is polled under a call log, the
+    /// values that are masked in its arguments are masked here too. So is what the log's own
+    /// [`redact`](crate::call_log::CallLogLayer::redact) masks.
     #[must_use]
     pub fn chain(&self) -> impl fmt::Display {
         Chain(self)
@@ -187,7 +187,7 @@ impl Failure {
         Chain(self).redacted()
     }
 
-    /// What caused it, shared with every other copy of this failure.
+    /// The cause, shared with all copies of this failure.
     pub(crate) fn shared_source(&self) -> Option<Arc<dyn Error + Send + Sync>> {
         self.inner.source.clone()
     }

@@ -1,31 +1,31 @@
 //! Who may say that a call did not run, or that it may run again.
 //!
 //! Every [`Delivery`] and every `retryable` of a failure is set here. A claim counts only if its
-//! [`Witness`] knows what became of this very call; a claim of anybody else is taken back to what
-//! harms nobody: `Unknown`, and no permission to repeat.
+//! [`Witness`] knows what became of this call. Any other claim is reset to the safe value: `Unknown`,
+//! and no permission to repeat.
 
 use super::{Class, Delivery, Failure};
 
-/// Who says it.
+/// Who makes a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Witness {
     /// The connection, or a layer of tower right below the border.
     Connection,
-    /// The server, of this very request and in a structured form.
+    /// The server, about this request and in a structured form.
     Server,
-    /// The author of a handler, or the user of a layer, in an explicit word.
+    /// The author of a handler, or the user of a layer, explicitly.
     Author,
-    /// The idempotency store, of this very key: whether a run of it began.
+    /// The idempotency store, about this key: whether a run of it began.
     Store,
-    /// Anybody else: a text, a part of an answer, a cause; also what another stack said of a call
-    /// of its own.
+    /// Anybody else: a text, a part of an answer, a cause, or another stack about a call of its own.
     Hearsay,
 }
 
-/// What a failure crosses on its way up.
+/// What a failure passes on its way up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Border {
-    /// A layer: its service speaks of this call, unless it passes on what another stack said.
+    /// A layer. The service below speaks of this call, unless it passes on a failure of another
+    /// stack.
     Layer,
     /// A handler behind an adapter: only its author speaks of this call.
     Handler,
@@ -43,19 +43,19 @@ impl Border {
     }
 }
 
-/// What is known of a failed call, and from whom.
+/// What is known of a failed call, and who said it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     delivery: Delivery,
     reached_by: Witness,
     retryable: Option<bool>,
     permitted_by: Witness,
-    // Whether it is, or may be, of another call than this one: only an author's word counts.
+    // Whether it may be about another call. Then only the author's claims count.
     is_passed_on: bool,
 }
 
 impl Evidence {
-    /// Of a failure of which only the class is known.
+    /// For a failure of which only the class is known.
     pub(super) const fn of(class: Class) -> Self {
         Self {
             delivery: class.delivery(),
@@ -105,17 +105,18 @@ impl Failure {
         self.inner.evidence.delivery
     }
 
-    /// Whether the server said in so many words that a repeat is fine, or that it is not.
+    /// Whether the server said explicitly that a repeat is safe (`true`), or that it is not
+    /// (`false`).
     #[must_use]
     pub fn retryable(&self) -> Option<bool> {
         self.inner.evidence.retryable
     }
 
-    /// Says that the call failed before the tool did anything: sets [`Delivery::Refused`]. If
-    /// waiting helps, such a call is repeated, whatever its tool does.
+    /// Says that the call failed before the tool did anything: sets [`Delivery::Refused`]. If waiting
+    /// helps, such a call is repeated, whatever its tool does.
     ///
-    /// Only the author of the tool can know that. Do not say it of the error of a service that the
-    /// tool called: that call was refused, and not this one.
+    /// Only the author of the tool can know that. Do not use it for the error of a service that the
+    /// tool called: then that call was refused, and not this one.
     ///
     /// ```
     /// use mcp_resilience::{Delivery, Failure};
@@ -129,18 +130,18 @@ impl Failure {
         self.with_delivery(Delivery::Refused)
     }
 
-    /// Says how far the call got. `NotSent` and `Refused` say that the tool did not run, as
+    /// Sets how far the call got. `NotSent` and `Refused` say that the tool did not run, as
     /// [`before_running`](Self::before_running) does.
     ///
-    /// The word holds for one stack: a failure of a nested stack that a handler passes on has to
-    /// be given a new one.
+    /// The claim holds for one stack. A handler that passes on the failure of a nested stack has to
+    /// make the claim again.
     #[must_use]
     pub fn with_delivery(self, delivery: Delivery) -> Self {
         self.reached(delivery, Witness::Author)
     }
 
-    /// Says whether a repeat is fine (`Some(true)`) or not (`Some(false)`). The word holds for one
-    /// stack, as that of [`with_delivery`](Self::with_delivery).
+    /// Says whether a repeat is safe (`Some(true)`) or not (`Some(false)`). Like
+    /// [`with_delivery`](Self::with_delivery), the claim holds for one stack.
     #[must_use]
     pub fn with_retryable(self, retryable: impl Into<Option<bool>>) -> Self {
         self.permitted(retryable.into(), Witness::Author)
@@ -152,7 +153,7 @@ impl Failure {
         self
     }
 
-    /// Whether a repeat is fine, and who says so.
+    /// Whether a repeat is safe, and who says so.
     pub(crate) fn permitted(mut self, retryable: Option<bool>, by: Witness) -> Self {
         self.inner.evidence.tell_retryable(retryable, by);
         self
@@ -163,12 +164,12 @@ impl Failure {
         self.reached(Delivery::NotSent, Witness::Connection)
     }
 
-    /// Nobody knows what became of the call.
+    /// What became of the call is unknown.
     pub(crate) fn may_have_run(self) -> Self {
         self.reached(Delivery::Unknown, Witness::Hearsay)
     }
 
-    /// Takes back every claim that does not count beyond a border.
+    /// Resets every claim that does not count beyond a border.
     pub(crate) fn across(self, border: Border) -> Self {
         let mut failure = match border {
             Border::Layer => self,
@@ -178,12 +179,12 @@ impl Failure {
         failure
     }
 
-    /// Whether it is of another call than this one.
+    /// Whether it is about another call than this one.
     pub(super) fn is_passed_on(&self) -> bool {
         self.inner.evidence.is_passed_on
     }
 
-    /// Takes back what was taken back of another failure that was made of the same error.
+    /// Resets what was reset of another failure that was made of the same error.
     pub(crate) fn passed_on_like(self, other: &Self) -> Self {
         if other.inner.evidence.is_passed_on {
             return self.across(Border::Handler);
@@ -191,26 +192,27 @@ impl Failure {
         self
     }
 
-    /// How far the call got as another failure says it, and by the same witness.
+    /// Takes the delivery of another failure, with its witness.
     pub(crate) fn reached_like(self, other: &Self) -> Self {
         let theirs = other.inner.evidence;
         self.reached(theirs.delivery, theirs.reached_by)
     }
 
-    /// Whether a repeat is fine as another failure says it, and by the same witness.
+    /// Takes `retryable` of another failure, with its witness.
     pub(crate) fn permitted_like(self, other: &Self) -> Self {
         let theirs = other.inner.evidence;
         self.permitted(theirs.retryable, theirs.permitted_by)
     }
 
-    /// Leaves a layer. The claims still hold for the layers above in this stack, and in no other.
+    /// Leaves a layer. The claims still hold for the outer layers of this stack, and in no other
+    /// stack.
     pub(crate) fn spent(mut self) -> Self {
         self.set_own_error(false);
         self.attributed_to(Witness::Hearsay)
     }
 
-    /// Leaves a layer, which may be inside of another of its kind in the same stack: then the claims
-    /// hold there too.
+    /// Leaves a layer that may be inside another of its kind in the same stack. Then the claims hold
+    /// there too.
     pub(crate) fn leaving(self, is_inside: bool) -> Self {
         if is_inside {
             self.attributed_to(Witness::Connection)
@@ -219,9 +221,8 @@ impl Failure {
         }
     }
 
-    /// Leaves the layers for code of the user's. A tool may pass it on, although it is of a connection or
-    /// a call of the tool's own: then it neither says that the tool did not run, nor shuts the stack
-    /// around the tool.
+    /// Leaves the layers for the user's code. A tool may pass it on as its own failure. Then it does
+    /// not say that the tool did not run, and does not shut the stack around the tool.
     pub(crate) fn handed_out(mut self) -> Self {
         if self.class() == Class::Fatal {
             self.confine();
@@ -229,7 +230,7 @@ impl Failure {
         self.spent()
     }
 
-    /// Attributes all claims to somebody else.
+    /// Attributes all claims to a witness that does not count.
     pub(crate) fn attributed_to(mut self, witness: Witness) -> Self {
         self.inner.evidence.attribute(witness);
         self

@@ -15,11 +15,11 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Why the process has to end.
 ///
-/// For `fn main() -> Result<(), Fatal>`: Rust prints an error's [`Debug`](fmt::Debug), so that is
-/// the reason here, on one line with its sources; the exit code is 1.
+/// For `fn main() -> Result<(), Fatal>`. Rust prints the [`Debug`](fmt::Debug) form of an error, so
+/// that form is the reason with its sources on one line. The exit code is 1.
 pub struct Fatal {
     message: String,
-    // Shared with the failures that tell of it.
+    // Shared with the failures that carry it.
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -41,7 +41,7 @@ impl Fatal {
         }
     }
 
-    /// The reason without secrets. Sources that have none stay as they are; others become a text.
+    /// The reason without secrets. Sources without secrets stay as they are; others become a text.
     pub(crate) fn redacted(self) -> Self {
         let source = self.source.map(|source| {
             let is_same = Chain(&*source).is_without_secrets();
@@ -57,21 +57,21 @@ impl Fatal {
         }
     }
 
-    /// What caused it.
+    /// The cause.
     #[must_use]
     pub fn because(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(Arc::from(source.into()));
         self
     }
 
-    /// Prints the reason on stderr and ends the process with exit code 1, at once: no destructor
-    /// runs, and nothing that waits for stdin can hold it up; nor can a stderr that nobody reads,
-    /// for more than a second.
+    /// Prints the reason on stderr and ends the process with exit code 1 at once. No destructor runs.
+    /// A thread that waits for stdin does not delay it, and a stderr that nobody reads delays it by a
+    /// second at most.
     pub fn exit(self) -> ! {
         let reason = format!("Error: {self:?}\n");
         let (printed, waiting) = mpsc::channel();
         let printing = thread::Builder::new().spawn(move || {
-            // Nobody is left to tell that stderr is gone.
+            // If stderr is gone, there is nobody to tell.
             let _ = stderr().write_all(reason.as_bytes());
             let _ = printed.send(());
         });
@@ -103,13 +103,13 @@ impl fmt::Debug for Fatal {
     }
 }
 
-/// The reason that a failure gave.
+/// The reason in a failure.
 impl From<Failure> for Fatal {
     fn from(failure: Failure) -> Self {
         let source = failure.shared_source();
         let message = match (failure.message(), &source) {
             (Some(message), _) => message.to_owned(),
-            // A failure made of a reason says nothing itself.
+            // A failure that was made of a reason adds nothing.
             (None, Some(source)) => source.to_string(),
             (None, None) => failure.to_string(),
         };
@@ -117,15 +117,15 @@ impl From<Failure> for Fatal {
     }
 }
 
-/// A failure of every call. The reason is the operator's: it stays the source, and no caller
-/// reads it.
+/// The failure of every later call. The reason is for the operator: it stays the source, and no
+/// caller reads it.
 impl From<Fatal> for Failure {
     fn from(fatal: Fatal) -> Self {
         Self::fatal("").because(fatal)
     }
 }
 
-/// The same for who has only a look at it.
+/// The same, from a reference.
 impl From<&Fatal> for Failure {
     fn from(fatal: &Fatal) -> Self {
         Self::from(fatal.again())

@@ -1,4 +1,4 @@
-//! What is known of other people's errors, by their type.
+//! Errors of other crates, known by their type.
 
 use super::{
     Border, BoxError, Chain, Class, Delivery, Failure, Fatal, IntoFailure, Repeats, Returned,
@@ -7,7 +7,7 @@ use super::{
 use std::{any::Any, error::Error, io};
 use tower::{buffer::error as buffer, load_shed::error as load_shed, timeout::error as timeout};
 
-/// Says nothing of whether the call ran: whose error it is, does not show.
+/// Leaves open whether the call ran: the error does not show which call it is about.
 impl IntoFailure for BoxError {
     fn into_failure(self) -> Failure {
         let (error, _) = Returned::unmark(self);
@@ -22,14 +22,13 @@ impl IntoFailure for BoxError {
 }
 
 impl Failure {
-    /// What an error means that is only looked at; a `Failure` in it keeps its class and loses its
-    /// claims.
+    /// The meaning of a borrowed error. A `Failure` inside keeps its class and loses its claims.
     pub(crate) fn of_cause(error: &(dyn Error + 'static)) -> Self {
         recognise(error)
     }
 
-    /// Takes the error of the service right below a layer: a `Failure` stays what it is, a call
-    /// that a load shed turned away did not run.
+    /// Converts the error of the service right below a layer. A `Failure` stays as it is. A call that
+    /// a load shed refused did not run.
     pub(crate) fn from_any(error: impl Into<BoxError>) -> Self {
         let error = error.into();
         let is_turned_away = error.is::<load_shed::Overloaded>();
@@ -40,7 +39,7 @@ impl Failure {
         failure
     }
 
-    /// The same, without a box around a `Failure` on its way.
+    /// The same, without boxing a `Failure`.
     pub(crate) fn from_owned<E: Into<BoxError> + 'static>(error: E) -> Self {
         let mut error = Some(error);
         let slot: &mut dyn Any = &mut error;
@@ -69,11 +68,11 @@ impl IntoFailure for tokio::time::error::Elapsed {
     }
 }
 
-/// The outermost known cause; but an error of others that is final wins over one that time would
-/// heal, for a wrapper often knows less than what it wraps. A failure knows what it holds.
+/// The outermost known cause. But a final error wins over one that time would heal, since a wrapper
+/// often knows less than its source. A failure counts with all that it holds.
 ///
-/// Whatever is found is a cause of this call's failure, and not what became of this call: that a call
-/// of the tool's own was refused does not tell whether the tool ran.
+/// What is found caused this failure, and says nothing about this call: if a request of the tool's
+/// own was refused, the tool may still have run.
 fn recognise(error: &(dyn Error + 'static)) -> Failure {
     let mut healing: Option<Failure> = None;
     for cause in Chain(error).errors() {
@@ -119,9 +118,9 @@ fn known(error: &(dyn Error + 'static)) -> Option<Failure> {
     io_kind(error.downcast_ref::<io::Error>()?.kind())
 }
 
-/// The delivery stays unknown even where a connection was refused: whose connection that was, the
-/// transport's or one that a tool made after half its work, does not show here. A connector knows,
-/// and says [`Delivery::NotSent`] itself.
+/// The delivery stays unknown even if a connection was refused. It may have been the transport's, or
+/// one that a tool made after half its work. A connector knows, and sets [`Delivery::NotSent`]
+/// itself.
 fn io_kind(kind: io::ErrorKind) -> Option<Failure> {
     use io::ErrorKind as E;
     match kind {

@@ -1,9 +1,9 @@
-//! What the HTTP client of a tool says of a request to the service behind the tool.
+//! Errors of a tool's HTTP client, about a request to the service behind the tool.
 
 use super::{BoxError, Failure, status::of_status};
 use std::{error::Error, io};
 
-/// What it means for the tool's call; nothing for a request that could not be built, which is a crash.
+/// The failure of the tool's call. `None` for a request that could not be built, which is a crash.
 pub(super) fn of_request(error: &reqwest::Error) -> Option<Failure> {
     if let Some(status) = error.status() {
         return Some(of_status(status.as_u16(), &status));
@@ -22,11 +22,12 @@ pub(super) fn of_request(error: &reqwest::Error) -> Option<Failure> {
     } else {
         Failure::connection("the connection to the service behind the tool was lost")
     };
-    // It is of another request than the call.
+    // It is about another request than the call.
     Some(failure.may_have_run())
 }
 
-/// Whether a body came whole and is not what it says. reqwest calls one that breaks off by the same name.
+/// Whether a complete body could not be decoded. reqwest uses the same name for a body that breaks
+/// off.
 fn is_unreadable(error: &reqwest::Error) -> bool {
     use io::ErrorKind as E;
     let mut causes = std::iter::successors(error.source(), |&cause| cause.source());

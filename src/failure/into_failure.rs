@@ -1,11 +1,11 @@
 use super::Failure;
 
-/// An error that says what kind of failure it is: what `?` takes in a function that returns a
+/// An error that knows which kind of failure it is. `?` takes it in a function that returns a
 /// [`Failure`].
 ///
 /// Implemented for boxed errors, [`std::io::Error`], timeouts of tower and tokio, and behind features
 /// for `reqwest::Error`, `anyhow::Error` and `eyre::Report`. For any other error use
-/// [`or_failure`](crate::convert::OrFailure::or_failure), or implement it for an error of yours:
+/// [`or_failure`](crate::convert::OrFailure::or_failure), or implement it for your own error:
 ///
 /// ```
 /// use mcp_resilience::{Class, Failure, failure::IntoFailure};
@@ -38,7 +38,7 @@ use super::Failure;
 /// assert_eq!(tool("Nothing").unwrap_err().class(), Class::NotFound);
 /// ```
 ///
-/// An error that does not implement it is refused by the compiler:
+/// The compiler refuses an error that does not implement it:
 ///
 /// ```compile_fail,E0277
 /// use mcp_resilience::Failure;
@@ -53,7 +53,7 @@ use super::Failure;
     note = "an error of your own may implement `mcp_resilience::failure::IntoFailure`"
 )]
 pub trait IntoFailure {
-    /// The failure that it means, with the error as its source.
+    /// The failure, with the error as its source.
     fn into_failure(self) -> Failure;
 }
 

@@ -28,7 +28,7 @@ impl Limit {
     }
 }
 
-/// Which limit of time a call ran into: the source of a [`Failure`] that
+/// The limit of time that a call ran into: the source of a [`Failure`] that
 /// [`timeout`](crate::timeout) or [`retry`](crate::retry) made.
 ///
 /// Its text is for the log. The model reads only that there was no answer in time.
@@ -54,7 +54,7 @@ impl LimitReached {
         self
     }
 
-    /// With what came in place of an answer, which becomes the source.
+    /// With what arrived in place of an answer, which becomes the source.
     pub(crate) fn instead(mut self, came: Option<Arc<dyn Error + Send + Sync>>) -> Self {
         self.before = came;
         self
@@ -103,7 +103,7 @@ impl Error for LimitReached {
 }
 
 impl Failure {
-    /// The limit of time that the call ran into, if that is what failed it.
+    /// The limit of time that failed the call, if one did.
     #[must_use]
     pub fn limit(&self) -> Option<&LimitReached> {
         (**self.inner.source.as_ref()?).downcast_ref()

@@ -1,9 +1,8 @@
-//! What comes while an answer is waited for, and is none.
+//! What arrives in place of an answer, while the answer is awaited.
 //!
-//! A limit drops the future that waits, and with it all that it knows. So a connection leaves here, whenever
-//! it is polled in vain, what it would say if it were dropped; a limit around it takes that when it strikes, in
-//! the same poll. A service in between that polls the connection in a task of its own takes nothing away but
-//! this.
+//! A limit drops the future that waits, with all that it knows. So whenever a connection is polled
+//! and still waits, it leaves here what it would report. The limit around it takes that in the same
+//! poll. If a service in between polls the connection in a task of its own, only this report is lost.
 
 use std::{cell::RefCell, error::Error, sync::Arc};
 

@@ -1,13 +1,13 @@
-//! The one error that the layers speak among themselves.
+//! The one error of all layers.
 //!
-//! A [`Failure`] says what kind of failure it is ([`Class`]: who must act, and whether waiting
-//! helps), how far the call got ([`Delivery`]: whether it may have run), and keeps whatever the
-//! server or the tool said: code, message, wait, the flagged result, the JSON-RPC error.
+//! A [`Failure`] says what kind of failure it is ([`Class`]: who must act, and whether waiting helps)
+//! and how far the call got ([`Delivery`]: whether it may have run). It keeps what the server or the
+//! tool said: code, message, wait, the flagged result, the JSON-RPC error.
 //!
 //! # For the author of a tool
 //!
-//! One question decides how to fail: could a smarter model have avoided it? Then the model must
-//! read the message, else the host must.
+//! Ask one question: could the model have avoided the failure with a better call? If so, the model
+//! must read the message; if not, the host must.
 //!
 //! ```
 //! use mcp_resilience::Failure;
@@ -26,38 +26,49 @@
 //! # ];
 //! ```
 //!
-//! Any other error that a tool returns is a crash: the model learns only that the call failed,
-//! the log has the whole chain.
+//! Any other error that a tool returns is a crash. The model reads only that the call failed; the log
+//! has the whole chain of sources. [The guide](crate::guide::map_errors) shows how to map your
+//! errors.
 //!
 //! # Whether the tool ran
 //!
-//! A call that did not run is repeated, whatever its tool does. So four sources alone may say it:
+//! A call that did not run is repeated, whatever its tool does. So only these sources may say it:
 //!
 //! | Source | Says |
 //! |---|---|
 //! | the connection | [`NotSent`](Delivery::NotSent): there was none, or it was closed before the request was written |
-//! | a layer of tower right below the border that turns a call away (load shed) | [`Refused`](Delivery::Refused) |
-//! | the server, of this very request and in a structured form: HTTP 401, 403, 429, 503 or 408 with `Retry-After`; a JSON-RPC error with the number -32023; a JSON-RPC error or structured content with the code `rate_limited`, `at_capacity` or `service_unavailable`, if it [tells of nothing else](crate::classify::reference#where-an-envelope-is-looked-for) than the failure; an HTTP status 4xx with "unknown session" on a connection that has one | `Refused` |
-//! | the store of [`idempotency`](crate::idempotency) keys, of this very key: no run of it began by this attempt | `NotSent` |
-//! | the author of a tool, or your own rules and words | what they say: [`before_running`](Failure::before_running), [`with_delivery`](Failure::with_delivery) |
+//! | a layer of tower right below the border that refuses a call, such as a load shed | [`Refused`](Delivery::Refused) |
+//! | the server, about this request and [in a structured form](#refusals-by-a-server) | `Refused` |
+//! | the store of [`idempotency`](crate::idempotency) keys, about this key: this attempt began no run of it | `NotSent` |
+//! | the author of a tool, by [`before_running`](Failure::before_running) or [`with_delivery`](Failure::with_delivery); your own rules and words | what they say |
 //!
-//! Everything else is [`Unknown`](Delivery::Unknown), or [`Executed`](Delivery::Executed) if the class says
-//! that the tool ran: a constructor without that word, a text, JSON in a text, an error that wraps
-//! another, and whatever a handler returns, be it an error or a flagged result. A word counts in one stack: a handler
-//! that passes on the failure of a nested stack passes on its class and its message, and says
-//! nothing of its own call.
+//! Everything else is [`Unknown`](Delivery::Unknown), or [`Executed`](Delivery::Executed) if the
+//! class says that the tool ran. That holds for a constructor without `before_running`, for a text,
+//! for JSON in a text, for an error that wraps another, and for whatever a handler returns.
 //!
-//! So it is with `retryable: true`, which lets a call run again that may have run.
+//! The claim holds in one stack. If a handler passes on the failure of a nested stack, its class and
+//! its message are kept, and its claims are not. The same is true of `retryable: true`, which permits
+//! a repeat of a call that may have run.
 //!
 //! **If a plain tower service is itself a tool**, its errors cannot be told from those of a layer: a
-//! load shed of its own client looks like one around the tool. Wrap the errors of your own clients
-//! in an error type of yours, or make a `Failure` of them. A handler of rmcp needs no such care.
+//! load shed of its own client looks like one around the tool. Wrap the errors of your own clients in
+//! a type of your own, or make a `Failure` of them. A handler of rmcp needs no such care.
+//!
+//! ## Refusals by a server
+//!
+//! - HTTP 401, 403 or 429; HTTP 408 or 503 with `Retry-After`;
+//! - a JSON-RPC error with the number -32023;
+//! - a JSON-RPC error or structured content with the code `rate_limited`, `at_capacity` or
+//!   `service_unavailable`, if it [tells of nothing
+//!   else](crate::classify::reference#where-an-envelope-is-looked-for) than the failure;
+//! - an HTTP status 4xx that says "unknown session", on a connection that has a session.
 //!
 //! # The classes
 //!
-//! One row each. *Repeated* is what [`retry`](crate::retry) does; *by delivery* means: if the call
-//! did not run, or the tool may run twice. An explicit `retryable: false` beats every row, an
-//! explicit `retryable: true` also lets a `Tool` failure be repeated, and any that time heals.
+//! One row each. *Repeated* is what [`retry`](crate::retry) does. *By delivery* means: if the call
+//! did not run, or the tool may run twice. An explicit `retryable: false` stops every repeat. An
+//! explicit `retryable: true` permits one, for a `Tool` failure and for each class that is not `no`
+//! in this column.
 //!
 //! | Class | Codes | Who acts | Repeated | New connection | Against the server | Log level |
 //! |---|---|---|---|---|---|---|
@@ -67,7 +78,7 @@
 //! | [`RateLimited`](Class::RateLimited) | `rate_limited` | time | by delivery | no | no | WARN |
 //! | [`AtCapacity`](Class::AtCapacity) | `at_capacity` | time | by delivery | no | yes | WARN |
 //! | [`Unavailable`](Class::Unavailable) | `service_unavailable` | time | by delivery | no | yes | WARN |
-//! | [`Upstream`](Class::Upstream) | `upstream_error` | time | by the server's word or the hints | no | yes | WARN |
+//! | [`Upstream`](Class::Upstream) | `upstream_error` | time | if the server or the hints permit it | no | yes | WARN |
 //! | [`InvalidInput`](Class::InvalidInput) | `bad_request`, `upstream_client_error` | the model | no | no | no | INFO |
 //! | [`Blocked`](Class::Blocked) | `ssrf_blocked` | the model | no | no | no | INFO |
 //! | [`NotFound`](Class::NotFound) | `not_found` | the model | no | no | no | INFO |
@@ -84,15 +95,15 @@
 //! *Against the server* is what a circuit breaker counts
 //! ([`speaks_against_server`](Failure::speaks_against_server)).
 //!
-//! The codes are those of a documented server; [`Class::from_code`] reads them, their other
-//! spellings (`RATE_LIMITED`, `rate-limited`), and the words of other public servers for the same.
+//! The codes are those of a documented server. [`Class::from_code`] reads them, their other spellings
+//! (`RATE_LIMITED`, `rate-limited`), and the codes of other public servers with the same meaning.
 //!
 //! # Errors of others
 //!
-//! [`Failure::from`] takes any boxed error: a boxed `Failure` is unwrapped, tower's and tokio's own
-//! errors and [`std::io::Error`] are known anywhere in the chain of sources, everything else is a
-//! crash. [`convert`](crate::convert) has the way for every other error, and for an HTTP API's answer.
-//! See [`classify`](crate::classify) for the layer that reads more.
+//! [`Failure::from`] takes any boxed error. It unwraps a boxed `Failure`. It knows tower's and
+//! tokio's errors and [`std::io::Error`], anywhere in the chain of sources. Everything else is a
+//! crash. [`convert`](crate::convert) is for all other errors, and for an HTTP API's answer.
+//! [`classify`](crate::classify) is the layer that reads more.
 
 mod build;
 mod chain;
@@ -138,9 +149,9 @@ pub use self::{
 };
 pub(crate) use crate::text::{MESSAGE_LIMIT, NAME_LIMIT, SCAN_LIMIT, escaped, first};
 
-/// The key under which `_meta` of a flagged result holds the envelope of a failure, where the
-/// structured content may not.
+/// The key in `_meta` of a flagged result under which the envelope of a failure is, if it may not be
+/// in the structured content.
 pub const META_KEY: &str = "io.crates.mcp-resilience/failure";
 
-/// A boxed error, as tower has it.
+/// tower's boxed error.
 pub use tower::BoxError;

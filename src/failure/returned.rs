@@ -3,13 +3,13 @@ use std::{error::Error, fmt};
 
 /// An error that a handler returned, on its way to the border.
 ///
-/// Behind an adapter the layers right below the border and the handler itself give errors of the
-/// same types. This tells them apart: a layer's `Overloaded` turned the call away, a handler's may
-/// be of a client that it used after half its work.
+/// Behind an adapter, the handler and the layers right below the border give errors of the same
+/// types. This type tells them apart: a layer's `Overloaded` refused the call, while a handler's may
+/// come from a client that it used after half its work.
 pub(crate) struct Returned(BoxError);
 
 impl Returned {
-    /// Marks an error; a failure needs no mark, it loses what only its author may say.
+    /// Marks an error. A failure needs no mark: it loses the claims that only its author may make.
     #[cfg_attr(
         not(any(feature = "rmcp", feature = "tower-mcp")),
         allow(dead_code, reason = "only adapters run handlers")

@@ -1,8 +1,8 @@
 use serde_json::Value;
 
-/// A JSON-RPC error, as the server sent it or as the host is to get it.
+/// A JSON-RPC error, as the server sent it or as the host will get it.
 ///
-/// The SDKs' own types become one in their adapters, so that the core needs to know none of them.
+/// The adapters convert the SDKs' types to it, so that the core does not depend on an SDK.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message} (json-rpc error {code})")]
 #[non_exhaustive]
@@ -11,7 +11,7 @@ pub struct RpcError {
     pub code: i32,
     /// One sentence for people.
     pub message: String,
-    /// Whatever else the server says.
+    /// Any further data of the server.
     pub data: Option<Value>,
 }
 

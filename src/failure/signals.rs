@@ -1,7 +1,7 @@
-//! What the layers tell each other about a failure.
+//! Signals between the layers about a failure.
 //!
-//! Each of these says that a layer has done its part, so that a layer further out leaves it alone.
-//! A user has no use for them.
+//! Each says that a layer has done its part, so that an outer layer does not do it again. They are
+//! not part of the public API.
 
 use super::{Class, Failure};
 
@@ -20,18 +20,17 @@ pub(super) struct Signals {
 }
 
 impl Failure {
-    /// Whether the pause before a repeat is left to the layer that makes the next connection.
+    /// Whether the layer that makes the next connection does the waiting.
     pub(crate) fn is_paced(&self) -> bool {
         self.inner.signals.is_paced
     }
 
-    /// Leaves the pause before a repeat to the layer that makes the next connection.
+    /// Lets the layer that makes the next connection do the waiting.
     pub(crate) fn set_paced(&mut self) {
         self.inner.signals.is_paced = true;
     }
 
-    /// Whether a stack has shut because of it: it is the end of that stack, and not of one further
-    /// out.
+    /// Whether a stack has shut because of it. That ends this stack, and no outer one.
     pub(crate) fn is_confined(&self) -> bool {
         self.inner.signals.is_confined
     }
@@ -40,8 +39,8 @@ impl Failure {
         self.inner.signals.is_confined = true;
     }
 
-    /// The end of a stack that a tool called on through is that tool's trouble alone, and not the end
-    /// of the stack around it.
+    /// If a tool called on through a stack that has shut, that is a failure of the tool, and does not
+    /// end the stack around it.
     pub(crate) fn confined_to_its_stack(mut self) -> Self {
         if self.class() == Class::Fatal && self.is_confined() {
             self.set_class(Class::Disabled);
@@ -58,7 +57,7 @@ impl Failure {
         self.inner.signals.is_limit_told = true;
     }
 
-    /// Whether only the host can do something about it, and so no model gets it.
+    /// Whether only the host can act on it, so that no model gets it.
     pub(crate) fn is_for_host(&self) -> bool {
         self.inner.signals.is_for_host
     }
@@ -72,14 +71,14 @@ impl Failure {
         self
     }
 
-    /// Notes that the JSON-RPC error in it is for the host of this stack.
+    /// Marks the JSON-RPC error as one for the host of this stack.
     pub(super) fn set_own_error(&mut self, is_own: bool) {
         self.inner.signals.has_own_error = is_own;
         self.inner.signals.has_foreign_error &= !is_own;
     }
 
-    /// What another stack said to its host, it said to no other host: a challenge, and a JSON-RPC error
-    /// that the author of a handler did not give it.
+    /// Drops what another stack told its own host: a challenge, and a JSON-RPC error that the author
+    /// of a handler did not set.
     pub(super) fn meant_for_its_host(mut self) -> Self {
         self.inner.signals.is_for_host = false;
         if self.is_passed_on() && !self.inner.signals.has_own_error {
@@ -91,7 +90,7 @@ impl Failure {
         self
     }
 
-    /// Leaves behind the JSON-RPC error that was for another host. Until the border has read it, it stays.
+    /// Drops a JSON-RPC error for another host. It stays until the border has read it.
     pub(crate) fn without_foreign_error(mut self) -> Self {
         if self.inner.signals.has_foreign_error {
             self.inner.rpc_error = None;

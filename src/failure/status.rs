@@ -2,7 +2,7 @@ use super::Class;
 #[cfg(feature = "http")]
 use super::Failure;
 
-/// What an HTTP status says of a call, where no code says it better.
+/// The meaning of an HTTP status, if no code says it better.
 pub(crate) fn class_of_status(status: u16) -> Option<Class> {
     Some(match status {
         401 => Class::Unauthorized,
@@ -17,11 +17,11 @@ pub(crate) fn class_of_status(status: u16) -> Option<Class> {
     })
 }
 
-/// What an HTTP API's answer says of the call of the tool that asked it. The answer is to another
-/// request: whether the tool had an effect before is not in it.
+/// The meaning of an HTTP API's answer for the call of the tool that asked it. It answers another
+/// request, so it does not say whether the tool had an effect before.
 #[cfg(feature = "http")]
 pub(crate) fn of_status(status: u16, shown: &dyn std::fmt::Display) -> Failure {
-    // As RFC 9110 says, a status that is not known counts as the first of its hundred.
+    // RFC 9110: an unknown status counts as the first of its hundred.
     let class = class_of_status(status).unwrap_or(Class::Upstream);
     Failure::new(
         class,

@@ -1,7 +1,7 @@
 use std::{fs::File, io};
 
-/// A handle to stderr of its own, without the lock that std puts around it: who holds that may be
-/// waiting for ever, where nobody reads stderr.
+/// A handle to stderr without the lock of std. If nobody reads stderr, the holder of that lock may
+/// wait for ever.
 pub(crate) fn stderr() -> Box<dyn io::Write + Send> {
     match own_handle() {
         Ok(file) => Box::new(file),

@@ -1,24 +1,25 @@
 use std::fmt;
 
-/// Why a failed call was not tried again, though waiting might have helped.
+/// Why a failed call was not repeated, although waiting might have helped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Stopped {
     /// All attempts are used up.
     Attempts,
-    /// It may have run, and nobody said that it may run twice.
+    /// It may have run, and nobody said that a repeat is safe.
     MayHaveRun,
     /// The next wait or attempt does not fit into the retry window, or the window has passed.
     Window,
     /// The next wait does not fit into the call's deadline, or the deadline has passed.
     Deadline,
-    /// The server asked for a longer wait than anybody wants to wait here.
+    /// The server asked for a longer wait than
+    /// [`max_retry_after`](crate::retry::RetryBuilder::max_retry_after).
     HintTooLong,
-    /// Too many of the last calls were repeats.
+    /// The retry budget is used up.
     Budget,
     /// The service below was not ready for another attempt.
     NotReady,
-    /// The user's [`override_verdict`](crate::retry::RetryBuilder::override_verdict) said so.
+    /// The user's [`override_verdict`](crate::retry::RetryBuilder::override_verdict) stopped it.
     Overridden,
 }
 
