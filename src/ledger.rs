@@ -51,12 +51,38 @@ pub(crate) struct Notes {
     /// Attempts begun; 0 where no layer counts them.
     pub(crate) attempts: u32,
     pub(crate) retries: Vec<Retried>,
+    /// The wait for what the server had asked of other calls.
+    pub(crate) held: Held,
     /// The failure that became a flagged result.
     pub(crate) failure: Option<Failure>,
     /// Whether the flag is ours: the tool's result was a failure without one.
     pub(crate) was_unflagged: bool,
     /// Whether the answer comes from the store of idempotency keys.
     pub(crate) was_replayed: bool,
+}
+
+/// How long a call waited because the server had asked another call to wait.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    over: Duration,
+    since: Option<Instant>,
+}
+
+impl Held {
+    pub(crate) fn begin(&mut self) {
+        self.since = Some(Instant::now());
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.over = self.total();
+        self.since = None;
+    }
+
+    /// A call may end in the midst of it.
+    pub(crate) fn total(&self) -> Duration {
+        let running = self.since.map_or(Duration::ZERO, |since| since.elapsed());
+        self.over.saturating_add(running)
+    }
 }
 
 /// One attempt that failed and was followed by a wait.
@@ -175,6 +201,7 @@ impl Notes {
     fn absorb(&mut self, run: Self) {
         self.attempts = self.attempts.max(run.attempts);
         self.retries.extend(run.retries);
+        self.held.over = self.held.over.saturating_add(run.held.total());
         self.failure = run.failure.or(self.failure.take());
         self.was_unflagged |= run.was_unflagged;
     }

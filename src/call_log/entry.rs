@@ -191,6 +191,7 @@ impl Open {
             failure: noted,
             was_unflagged,
             was_replayed,
+            held,
         } = self.ledger.take();
         let crash = matches!(ending, Ending::Panicked)
             .then(|| Failure::new(Class::Crash, "the stack around the tool panicked"));
@@ -217,7 +218,8 @@ impl Open {
         for retried in &mut retries {
             retried.code = retried.code.as_ref().map(redacted_code);
         }
-        let waited = waited(&retries).min(latency);
+        let held = held.total().min(latency);
+        let waited = waited(&retries).saturating_add(held).min(latency);
         // The caller of a tool sees a flagged result, whatever it was before.
         let passed = failure.filter(|_| is_error.is_none());
         let status_code = passed.and_then(Failure::rpc_error);
@@ -249,6 +251,7 @@ impl Open {
             attempts,
             latency,
             waited,
+            held,
             failure,
             code: failure.and_then(Failure::code).map(redacted_code),
             retries: &retries,

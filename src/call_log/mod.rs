@@ -41,6 +41,7 @@
 //! | `attempts` | integer, from 1 | how many attempts there were |
 //! | `latency_ms` | integer | from the call to its end, waits included, by a clock that never goes back |
 //! | `waited_ms` | integer | the waits' share of it; the rest is the attempts and what they waited for below |
+//! | `held_ms` | integer | the share of `waited_ms` at the [shared gate](crate::retry::RetryAfterGate), if there was one: for what the server had asked of other calls |
 //! | `class` | string | the [kind of the failure](crate::failure#the-classes) |
 //! | `code` | string or integer | the server's own code for it |
 //! | `delivery` | string | how far the call got: `not_sent`, `refused`, `unknown`, `executed` |

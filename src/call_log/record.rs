@@ -68,6 +68,7 @@ pub struct Record<'a> {
     pub(super) attempts: u32,
     pub(super) latency: Duration,
     pub(super) waited: Duration,
+    pub(super) held: Duration,
     pub(super) failure: Option<&'a Failure>,
     pub(super) code: Option<Code>,
     pub(super) retries: &'a [Retried],
@@ -140,10 +141,17 @@ impl Record<'_> {
         self.latency
     }
 
-    /// The waits between attempts.
+    /// The waits between attempts, and those at the [shared gate](crate::retry::RetryAfterGate).
     #[must_use]
     pub fn waited(&self) -> Duration {
         self.waited
+    }
+
+    /// The waits at the [shared gate](crate::retry::RetryAfterGate) alone: for what the server had asked of other
+    /// calls.
+    #[must_use]
+    pub fn held(&self) -> Duration {
+        self.held
     }
 
     /// What kind of failure it was.
@@ -274,6 +282,9 @@ impl Record<'_> {
         line.number("attempts", self.attempts);
         line.number("latency_ms", self.latency.as_millis());
         line.number("waited_ms", self.waited.as_millis());
+        if !self.held.is_zero() {
+            line.number("held_ms", self.held.as_millis());
+        }
         if let Some(failure) = self.failure {
             line.word("class", failure.class().as_str());
             line.code(self.code());

@@ -205,6 +205,10 @@ impl Failure {
         self.inner.stopped = Some(stopped);
     }
 
+    pub(crate) fn set_retry_after(&mut self, wait: Duration) {
+        self.inner.retry_after = Some(wait);
+    }
+
     pub(crate) fn set_class(&mut self, class: Class) {
         self.inner.class = class;
     }

@@ -96,7 +96,7 @@ impl Instrument {
             Self::OtherDuration => "The duration of the call, repeats and waits included.",
             Self::Attempts => "Attempts at calls that have ended.",
             Self::Retries => "Repeats, by the class of the failure before.",
-            Self::Waits => "Waits before repeats.",
+            Self::Waits => "Waits before repeats, and at the shared gate.",
             Self::GivenUp => "Calls that failed though waiting might have helped, by the reason.",
             Self::BudgetLeft => "Repeats that the budget would pay for.",
             Self::Dials => "Dials that have ended.",

@@ -37,7 +37,7 @@
 //! | `mcp.server.operation.duration`, `mcp.client.operation.duration` by the [side](crate::call::Side), `mcp_resilience.operation.duration` elsewhere | histogram, s | `mcp.method.name`, `gen_ai.operation.name`, `gen_ai.tool.name` or `gen_ai.prompt.name`, `error.type`, `rpc.response.status_code`, `network.transport`, `mcp.protocol.version`, `mcp_resilience.outcome` |
 //! | `mcp_resilience.attempts` | counter | method and name |
 //! | `mcp_resilience.retries`: repeats by the class of what failed | counter | method, name, `class` |
-//! | `mcp_resilience.wait.duration`: waits before repeats | histogram, s | method, name, `class` |
+//! | `mcp_resilience.wait.duration`: waits before repeats, and at the [shared gate](crate::retry::RetryAfterGate) | histogram, s | method, name, `class` |
 //! | `mcp_resilience.given_up`: calls that waiting might have helped | counter | method, name, [`reason`](crate::failure::Stopped) |
 //! | `mcp_resilience.budget.left`: repeats that the budget would pay for, after the last that was asked for | gauge | |
 //! | `mcp_resilience.dials` | counter | `outcome` (`connected`, `failed`), `class` |

@@ -156,6 +156,11 @@ impl Observer for Metrics {
                     backend.set(Instrument::BudgetLeft, f64::from(left), &Labels::none());
                 }
             }
+            Event::CallHeld { call, class, wait } => {
+                let name = self.label_of(call);
+                let labels = Labels::of_call(call.method(), &name).with("class", class.as_str());
+                backend.record(Instrument::Waits, wait.as_secs_f64(), &labels);
+            }
             Event::BudgetRefused { .. } => {
                 backend.set(Instrument::BudgetLeft, 0.0, &Labels::none());
             }

@@ -1,5 +1,5 @@
 use super::CallRef;
-use crate::failure::{Failure, LimitReached, Stopped};
+use crate::failure::{Class, Failure, LimitReached, Stopped};
 use std::time::Duration;
 
 /// What a layer decided.
@@ -21,6 +21,17 @@ pub enum Event<'a> {
         /// How many more repeats the budget would pay for now. None without a budget, and for one of
         /// tower's, which does not tell.
         budget_left: Option<u32>,
+    },
+    /// An attempt waits at the [shared gate](crate::retry::RetryAfterGate), since the server asked an earlier call
+    /// to wait.
+    #[non_exhaustive]
+    CallHeld {
+        /// The call, and its last attempt; 1 if none was made yet.
+        call: CallRef<'a>,
+        /// The class of the failure that asked for the wait.
+        class: Class,
+        /// The time until the attempt goes out, if no further hint comes.
+        wait: Duration,
     },
     /// A call fails and is not repeated, though waiting might have helped.
     #[non_exhaustive]
@@ -123,6 +134,7 @@ impl<'a> Event<'a> {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::RetryScheduled { .. } => "retry_scheduled",
+            Self::CallHeld { .. } => "call_held",
             Self::GaveUp { .. } => "gave_up",
             Self::BudgetRefused { .. } => "budget_refused",
             Self::LimitReached { .. } => "limit_reached",
@@ -143,6 +155,7 @@ impl<'a> Event<'a> {
     pub const fn call(&self) -> Option<CallRef<'a>> {
         match self {
             Self::RetryScheduled { call, .. }
+            | Self::CallHeld { call, .. }
             | Self::GaveUp { call, .. }
             | Self::BudgetRefused { call, .. }
             | Self::LimitReached { call, .. }

@@ -7,6 +7,7 @@
 //! | Event | Told by | When |
 //! |---|---|---|
 //! | [`RetryScheduled`](Event::RetryScheduled) | [`retry`](crate::retry) | an attempt failed, and another follows after a wait |
+//! | [`CallHeld`](Event::CallHeld) | `retry` | an attempt waits at the [shared gate](crate::retry::RetryAfterGate) |
 //! | [`GaveUp`](Event::GaveUp) | `retry` | a call fails that waiting might have helped; says [why](crate::failure::Stopped) |
 //! | [`BudgetRefused`](Event::BudgetRefused) | `retry` | the budget does not pay for a repeat; `GaveUp` follows |
 //! | [`LimitReached`](Event::LimitReached) | `retry`, [`timeout`](crate::timeout) | a call ran into a limit of time; names the setting |

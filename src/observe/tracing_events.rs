@@ -7,6 +7,7 @@ use std::time::Duration;
 /// | Event | Level | Target |
 /// |---|---|---|
 /// | [`RetryScheduled`](Event::RetryScheduled) | debug | `mcp_resilience::retry` |
+/// | [`CallHeld`](Event::CallHeld) | debug | `mcp_resilience::retry` |
 /// | [`DialFailed`](Event::DialFailed), [`ConnectionLost`](Event::ConnectionLost) | warn | `mcp_resilience::reconnect` |
 /// | [`ResultFlagged`](Event::ResultFlagged), of a call without a log line | warn | `mcp_resilience::is_error` |
 /// | [`ProbeStarted`](Event::ProbeStarted), [`ProbeFailed`](Event::ProbeFailed) | debug | `mcp_resilience::reconnect` |
@@ -30,6 +31,13 @@ impl Observer for TracingEvents {
                 wait_ms = millis(wait),
                 error = %failure.chain(),
                 "attempt failed and will be repeated"
+            ),
+            Event::CallHeld { call, class, wait } => tracing::debug!(
+                target: "mcp_resilience::retry",
+                attempt = call.attempt(),
+                class = class.as_str(),
+                wait_ms = millis(wait),
+                "the server asked an earlier call to wait, and this one waits too"
             ),
             Event::DialFailed { failure, .. } => tracing::warn!(
                 target: "mcp_resilience::reconnect",

@@ -8,7 +8,7 @@ use crate::{
     is_error::IsErrorLayer,
     observe::{Observer, Observers},
     policy::{InvalidPolicy, Policies, Policy},
-    retry::RetryLayer,
+    retry::{RetryAfterGate, RetryLayer},
     timeout::TimeoutLayer,
 };
 use std::time::Duration;
@@ -48,6 +48,7 @@ pub struct ResilienceBuilder<L = Identity, M = NoKeys> {
     patience: Option<Duration>,
     policies: Option<Policies>,
     observers: Observers,
+    gate: Option<RetryAfterGate>,
 }
 
 impl<L, M> ResilienceBuilder<L, M> {
@@ -79,6 +80,23 @@ impl<L, M> ResilienceBuilder<L, M> {
     /// How calls are repeated.
     pub fn retry(mut self, layer: RetryLayer) -> Self {
         self.retry = layer;
+        self
+    }
+
+    /// Makes a `retryAfter` that one call got hold for all later calls to the same target, instead of the gate of
+    /// the [retry](Self::retry) layer. There is none by default.
+    ///
+    /// ```
+    /// use mcp_resilience::{ResilienceLayer, retry::RetryAfterGate};
+    ///
+    /// let resilience = ResilienceLayer::builder()
+    ///     .retry_after_gate(RetryAfterGate::per_tool())
+    ///     .build()?;
+    /// # let _ = resilience;
+    /// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+    /// ```
+    pub fn retry_after_gate(mut self, gate: RetryAfterGate) -> Self {
+        self.gate = Some(gate);
         self
     }
 
@@ -191,6 +209,7 @@ impl<L, M> ResilienceBuilder<L, M> {
             patience: self.patience,
             policies: self.policies,
             observers: self.observers,
+            gate: self.gate,
         }
     }
 
@@ -202,7 +221,9 @@ impl<L, M> ResilienceBuilder<L, M> {
     pub fn build(self) -> Result<ResilienceLayer<L, M>, InvalidPolicy> {
         let (said, own) = self.retry.said();
         let policies = self.policies.as_ref().unwrap_or(own);
-        let retry = self.retry.within(&self.policy, policies, &self.observers)?;
+        let retry =
+            self.retry
+                .within(&self.policy, policies, &self.observers, self.gate.as_ref())?;
         let settings = self.policy.or(said);
         let timeout = |limit| {
             // The retry layer tells of each limit, and knows the attempt.

@@ -33,6 +33,7 @@
 //! | [deadline](crate::retry) of the whole call | none | [`deadline`](crate::retry::RetryBuilder::deadline) |
 //! | longest wait for the service to be ready | the retry window | [`patience`](ResilienceBuilder::patience) |
 //! | [policies](crate::policy) for single tools | none | [`policies`](ResilienceBuilder::policies) |
+//! | one call's [`retryAfter` holds for all](crate::retry::RetryAfterGate) | no | [`retry_after_gate`](ResilienceBuilder::retry_after_gate) |
 //! | [observer](crate::observe) of the decisions | `TracingEvents` | [`observer`](ResilienceBuilder::observer) |
 //!
 //! So a slow tool works, and a hang still ends. An attempt that runs is bounded by its own limit alone.

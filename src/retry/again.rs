@@ -1,4 +1,4 @@
-use super::settings::Settings;
+use super::{RetryAfterGate, settings::Settings};
 use crate::{
     call::{HintSource, Hints, ToolCall},
     observe::{CallRef, Name},
@@ -18,6 +18,8 @@ pub(super) struct Moved {
     name: Option<Box<Name>>,
     // Only for a call whose hints may change.
     hints: Option<HintSource>,
+    // Only with a gate.
+    target: u64,
 }
 
 impl Moved {
@@ -27,6 +29,7 @@ impl Moved {
         Self {
             name: is_watched.then(|| Box::new(Name::of(call))),
             hints: asks_hints.then(|| call.hint_source()).flatten(),
+            target: settings.gate.as_ref().map_or(0, |gate| gate.target(call)),
         }
     }
 }
@@ -38,6 +41,14 @@ impl<S, Req: ToolCall> Again<S, Req> {
         match self {
             Self::Kept(call, _) => Some(call),
             Self::Moved(_) => None,
+        }
+    }
+
+    /// The call's target at the gate.
+    pub(super) fn target(&self, gate: &RetryAfterGate) -> u64 {
+        match self {
+            Self::Kept(call, _) => gate.target(call),
+            Self::Moved(moved) => moved.target,
         }
     }
 

@@ -1,5 +1,5 @@
 use super::{
-    RetryLayer,
+    RetryAfterGate, RetryLayer,
     budget::SharedBudget,
     settings::{RepeatOk, Settings},
     verdict::{Override, Overrides, Verdict},
@@ -39,6 +39,7 @@ pub struct RetryBuilder {
     repeat_ok: RepeatOk,
     overrides: Overrides,
     pub(super) observers: Observers,
+    pub(super) gate: Option<RetryAfterGate>,
 }
 
 impl RetryBuilder {
@@ -53,6 +54,7 @@ impl RetryBuilder {
             repeat_ok: RepeatOk::default(),
             overrides: Overrides::default(),
             observers: Observers::default(),
+            gate: None,
         }
     }
 
@@ -183,6 +185,13 @@ impl RetryBuilder {
         self
     }
 
+    /// Makes a `retryAfter` that one call got hold for all later calls to the same target: see
+    /// [`RetryAfterGate`]. There is none by default.
+    pub fn retry_after_gate(mut self, gate: RetryAfterGate) -> Self {
+        self.gate = Some(gate);
+        self
+    }
+
     /// Takes nobody's word but yours, as one does with a server that one does not trust: neither
     /// the hints of its tools, nor its `retryable: true`, nor that it refused a call before it ran.
     /// Then a call is repeated that was never sent, or of which [`repeat_ok`](Self::repeat_ok) says
@@ -304,6 +313,7 @@ impl RetryBuilder {
             else_repeat_ok: layer.repeat_ok,
             overrides: self.overrides.clone(),
             observers: self.observers.clone(),
+            gate: self.gate.clone(),
         })
     }
 }

@@ -1,4 +1,4 @@
-use super::progress::Progress;
+use super::{held::unready, progress::Progress, retry_after_gate::Ticket};
 use crate::{
     call::ToolCall,
     failure::{BoxError, Class, Failure, Stopped},
@@ -26,11 +26,13 @@ where
     progress: Progress<S, Req>,
 }
 
-// Calling -> Waiting -> Readying -> Calling, until an outcome is final.
+// Calling -> Waiting -> Held -> Readying -> Calling, until an outcome is final. A first attempt may be held too.
 #[pin_project(project = StateProj)]
 enum State<F> {
     Calling(#[pin] F),
     Waiting,
+    // By the gate, if there is one.
+    Held(Option<Ticket>),
     Readying,
 }
 
@@ -45,11 +47,20 @@ where
             progress,
         }
     }
+
+    /// The first attempt waits.
+    pub(super) fn held(progress: Progress<S, Req>) -> Self {
+        Self {
+            state: State::Held(None),
+            timer: Timer::default(),
+            progress,
+        }
+    }
 }
 
 impl<S, Req> Future for ResponseFuture<S, Req>
 where
-    S: Service<Req>,
+    S: Service<Req> + Clone,
     S::Error: Into<BoxError>,
     Req: ToolCall + Clone,
 {
@@ -87,7 +98,7 @@ where
                         timer.stop();
                         if wait.is_zero() {
                             // Without a timer, but not without a turn for the others.
-                            this.state.set(State::Readying);
+                            this.state.set(State::Held(None));
                             cx.waker().wake_by_ref();
                             return Poll::Pending;
                         }
@@ -106,6 +117,13 @@ where
                 StateProj::Waiting => {
                     ready!(timer.poll(|| None, cx));
                     timer.stop();
+                    this.state.set(State::Held(None));
+                }
+                StateProj::Held(ticket) => {
+                    if let Err((failure, stopped)) = ready!(progress.pass_held(ticket, timer, cx)) {
+                        return Poll::Ready(Err(progress.give_up(failure, Some(stopped))));
+                    }
+                    timer.stop();
                     this.state.set(State::Readying);
                 }
                 StateProj::Readying => {
@@ -115,8 +133,12 @@ where
                     let over = over.filter(|_| !ready.is_pending());
                     let over = over.filter(|(at, _)| *at <= Instant::now());
                     let (unready, stopped) = match (ready, over) {
-                        (Poll::Ready(Ok(())), Some((_, stopped))) => {
-                            (Failure::timeout(""), stopped)
+                        (Poll::Ready(Ok(())), Some((_, stopped))) => (unready(), stopped),
+                        (Poll::Ready(Ok(())), None) if progress.is_held_again() => {
+                            timer.stop();
+                            progress.give_back();
+                            this.state.set(State::Held(None));
+                            continue;
                         }
                         (Poll::Ready(Ok(())), None) => {
                             timer.stop();
@@ -135,7 +157,7 @@ where
                             ready!(timer.poll(until, cx));
                             let over = progress.last_begin();
                             let stopped = over.map_or(Stopped::NotReady, |(_, stopped)| stopped);
-                            (Failure::timeout(""), stopped)
+                            (unready(), stopped)
                         }
                     };
                     // What failed the call tells more than that it could not be made again;
@@ -162,7 +184,7 @@ where
 
 /// Goes off at a point in time, or never. Few calls set it, so that it is boxed.
 #[derive(Default)]
-struct Timer(Option<Pin<Box<Sleep>>>);
+pub(super) struct Timer(Option<Pin<Box<Sleep>>>);
 
 impl Timer {
     fn start(&mut self, wait: Duration) {
@@ -174,7 +196,11 @@ impl Timer {
     }
 
     /// Goes off when it was set to, or else when this says. If that is later by then, it waits on.
-    fn poll(&mut self, mut due: impl FnMut() -> Option<Instant>, cx: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll(
+        &mut self,
+        mut due: impl FnMut() -> Option<Instant>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
         if self.0.is_none() {
             let Some(due) = due() else {
                 return Poll::Pending;

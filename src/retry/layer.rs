@@ -1,4 +1,4 @@
-use super::{Retry, RetryBuilder, settings::Settings};
+use super::{Retry, RetryAfterGate, RetryBuilder, settings::Settings};
 use crate::{
     observe::Observers,
     policy::{InvalidPolicy, Limits, Policies, Policy, Table},
@@ -72,10 +72,12 @@ impl RetryLayer {
         stack: &Policy,
         policies: &Policies,
         observers: &Observers,
+        gate: Option<&RetryAfterGate>,
     ) -> Result<Self, InvalidPolicy> {
         let mut builder = (*self.builder).clone().policy(stack.clone());
         builder.policies = policies.clone();
         builder.observers = builder.observers.or(observers);
+        builder.gate = gate.or(builder.gate.as_ref()).cloned();
         builder.build()
     }
 }

@@ -42,6 +42,9 @@
 //! once with the hint in it, and says why ([`Stopped`](crate::failure::Stopped)). A hint is never
 //! shortened: a call that comes back early is refused again.
 //!
+//! A hint holds for the call that got it. With a [`RetryAfterGate`] it holds for all calls to the same tool or
+//! server, and they go out one by one after it.
+//!
 //! # The retry window and the deadline
 //!
 //! | | Retry window | Deadline |
@@ -80,6 +83,7 @@
 //! | budget: how many repeats, over all clones | 20 % of the calls that succeed, plus 1 per second, 10 at once | [`budget`] |
 //! | other settings for single tools | none | [`policies`] |
 //! | the last word on a repeat | none | [`override_verdict`] |
+//! | one call's hint holds for all: [`RetryAfterGate`] | no | [`retry_after_gate`] |
 //! | [observer](crate::observe) | `TracingEvents` | [`observer`] |
 //!
 //! # When to use it
@@ -169,6 +173,7 @@
 //! [`repeat_ok`]: RetryBuilder::repeat_ok
 //! [`override_verdict`]: RetryBuilder::override_verdict
 //! [`observer`]: RetryBuilder::observer
+//! [`retry_after_gate`]: RetryBuilder::retry_after_gate
 
 mod again;
 mod budget;
@@ -176,9 +181,11 @@ mod builder;
 mod clock;
 mod decide;
 mod future;
+mod held;
 mod history;
 mod layer;
 mod progress;
+mod retry_after_gate;
 mod service;
 mod settings;
 mod shares;
@@ -189,6 +196,7 @@ pub use self::{
     builder::RetryBuilder,
     future::ResponseFuture,
     layer::RetryLayer,
+    retry_after_gate::RetryAfterGate,
     service::Retry,
     verdict::{Override, Verdict},
 };

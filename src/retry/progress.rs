@@ -120,7 +120,9 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     pub(super) fn next_wait(&mut self, failure: &mut Failure) -> Result<Duration, Option<Stopped>> {
         self.clock.end_attempt();
         self.tell_limit(failure);
+        self.hear(failure);
         self.pass_gate(failure)?;
+        let asked = self.asked();
         let settings = self.table.at(self.place);
         let Some(call) = self.again.call() else {
             return Err(Some(Stopped::Attempts));
@@ -141,7 +143,13 @@ impl<S, Req: ToolCall> Progress<S, Req> {
             rooms.into_iter().try_for_each(fit)?;
             Duration::ZERO
         } else {
-            decide::wait(failure.retry_after(), ceiling, rooms, settings)?
+            let hint = failure.retry_after().max(asked);
+            decide::wait(hint, ceiling, rooms, settings).inspect_err(|_| {
+                // The caller has to wait as long.
+                if let Some(asked) = asked.filter(|asked| hint == Some(*asked)) {
+                    failure.set_retry_after(asked);
+                }
+            })?
         };
         // Last, so that a repeat that is not made for another reason is not paid for. The end of a
         // good connection or of a session comes to all calls at the same time, and is no sign of too

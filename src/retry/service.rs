@@ -12,6 +12,7 @@ use crate::{
     telemetry::AttemptSpan,
 };
 use std::{
+    mem,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -79,6 +80,17 @@ where
         let reports = call.progress().filter(|_| has_deadline);
         let running = reports.map(call::Progress::attempt);
         let ledger = Ledger::of(|| call.progress()?.ledger());
+        if let Some(gate) = &settings.gate
+            && !gate.admits(gate.target(&call))
+        {
+            // What was made ready may hold a place that others need meanwhile: it is given back.
+            let fresh = self.inner.clone();
+            drop(mem::replace(&mut self.inner, fresh));
+            let again = Again::Kept(call, self.inner.clone());
+            let span = AttemptSpan::default();
+            let progress = Progress::new(table, place, word, again, running, ledger, span);
+            return ResponseFuture::held(progress);
+        }
         // The instance that was made ready takes the first attempt. The clone is not ready: the
         // future readies it before every further one.
         let again = if settings.max_attempts > 1 {

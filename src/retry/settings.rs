@@ -1,4 +1,4 @@
-use super::{budget::SharedBudget, verdict::Overrides};
+use super::{RetryAfterGate, budget::SharedBudget, verdict::Overrides};
 use crate::{
     backoff::{Jitter, Waits},
     call::{CallOptions, Method, ToolCall},
@@ -28,6 +28,7 @@ pub(super) struct Settings {
     pub(super) else_repeat_ok: Option<bool>,
     pub(super) overrides: Overrides,
     pub(super) observers: Observers,
+    pub(super) gate: Option<RetryAfterGate>,
 }
 
 impl Settings {

@@ -111,7 +111,7 @@ fn place(all: &mut HashMap<u64, Share>, tool: u64, now: Instant) -> u64 {
 
 /// The number of a tool's share in the budget. All resources have one together, since each has a
 /// name of its own, and so have all prompts.
-pub(super) fn share(call: &impl ToolCall) -> u64 {
+pub(super) fn share(call: &(impl ToolCall + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     let method = call.method();
     method.hash(&mut hasher);

@@ -1,6 +1,7 @@
 //! When a call is made again, after which wait, and when not.
 #![allow(clippy::large_stack_arrays, reason = "a table of cases")]
 
+mod gate;
 mod last_word;
 mod window;
 mod word;

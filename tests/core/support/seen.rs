@@ -50,6 +50,9 @@ fn told(event: &Event<'_>) -> String {
             wait,
             ..
         } => format!("{} {} {wait:?}", named(call), failure.class()),
+        Event::CallHeld {
+            call, class, wait, ..
+        } => format!("{} {class} {wait:?}", named(call)),
         Event::GaveUp {
             call,
             failure,

@@ -1,0 +1,120 @@
+//! How a call waits for what the server asked of other calls.
+
+use super::{
+    again::Again,
+    future::Timer,
+    progress::Progress,
+    retry_after_gate::{Held, Ticket, Turn},
+};
+use crate::{
+    call::ToolCall,
+    failure::{Failure, Stopped},
+    observe::Event,
+};
+use std::{
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+impl<S, Req: ToolCall> Progress<S, Req> {
+    /// Tells the gate what a failure asks for.
+    pub(super) fn hear(&self, failure: &Failure) {
+        if let Some(gate) = &self.settings().gate {
+            gate.hear(self.again.target(gate), failure);
+        }
+    }
+
+    /// How much longer the server asks not to be called.
+    pub(super) fn asked(&self) -> Option<Duration> {
+        let gate = self.settings().gate.as_ref()?;
+        gate.asked(self.again.target(gate))
+    }
+
+    /// Waits until the next attempt may go out, as far as the gate knows. The ticket is the place of the call
+    /// meanwhile. Gives the failure that is final if its turn does not come in time, and why.
+    #[inline]
+    pub(super) fn pass_held(
+        &mut self,
+        ticket: &mut Option<Ticket>,
+        timer: &mut Timer,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), (Failure, Stopped)>> {
+        if self.settings().gate.is_none() {
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_gate(ticket, timer, cx)
+    }
+
+    fn poll_gate(
+        &mut self,
+        ticket: &mut Option<Ticket>,
+        timer: &mut Timer,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<(), (Failure, Stopped)>> {
+        self.begin();
+        let held = match ticket {
+            Some(ticket) => ticket,
+            None => match self.join() {
+                Ok(Some(joined)) => ticket.insert(joined),
+                Ok(None) => return Poll::Ready(Ok(())),
+                Err(refused) => return Poll::Ready(Err(self.refuse(refused))),
+            },
+        };
+        let passed = loop {
+            match held.turn(cx) {
+                Turn::Go => break Ok(()),
+                Turn::Wait(slot) => ready!(timer.poll(|| Some(slot), cx)),
+                Turn::Refused(refused) => break Err(refused),
+            }
+        };
+        self.note_down(|notes| notes.held.end());
+        Poll::Ready(passed.map_err(|refused| self.refuse(refused)))
+    }
+
+    fn join(&mut self) -> Result<Option<Ticket>, Held> {
+        let limit = self.last_begin().map(|(at, _)| at);
+        let settings = self.settings();
+        let Some(gate) = &settings.gate else {
+            return Ok(None);
+        };
+        let joined = gate.join(self.again.target(gate), limit, settings.max_retry_after())?;
+        if let Some(ticket) = &joined {
+            self.note_down(|notes| notes.held.begin());
+            let Held { class, wait } = ticket.held();
+            self.tell(|call| Event::CallHeld { call, class, wait });
+        }
+        Ok(joined)
+    }
+
+    /// What a call fails with that would not go out in time, and why.
+    fn refuse(&mut self, refused: Held) -> (Failure, Stopped) {
+        let turn = Instant::now() + refused.wait;
+        let missed = self.last_begin().filter(|(at, _)| turn >= *at);
+        let stopped = missed.map_or(Stopped::HintTooLong, |(_, stopped)| stopped);
+        let failure = self.take_kept().unwrap_or_else(|| {
+            let text = "the server asked an earlier call to wait, and this one was not sent";
+            Failure::new(refused.class, text).not_sent()
+        });
+        (failure.with_retry_after(refused.wait), stopped)
+    }
+
+    /// Whether a hint came while the call waited for the service.
+    pub(super) fn is_held_again(&self) -> bool {
+        self.asked().is_some()
+    }
+}
+
+/// A call that was not made, since the service was not ready for it in time.
+pub(super) fn unready() -> Failure {
+    Failure::timeout("the tool service was not ready in time").not_sent()
+}
+
+impl<S: Clone, Req> Progress<S, Req> {
+    /// Gives back what was made ready: it may hold a place that others need while this call waits.
+    pub(super) fn give_back(&mut self) {
+        if let Again::Kept(_, service) = &mut self.again {
+            *service = service.clone();
+        }
+    }
+}

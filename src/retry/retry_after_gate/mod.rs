@@ -1,0 +1,265 @@
+//! One call's hint holds for all calls to the same target.
+
+mod pace;
+mod target;
+mod ticket;
+
+pub(super) use self::{
+    target::Turn,
+    ticket::{Held, Ticket},
+};
+
+use self::{pace::Pace, target::Target};
+use super::shares::share;
+use crate::{call::ToolCall, failure::Failure};
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+    task::Waker,
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// The time between two calls that are released, unless it is set.
+const PACE: Duration = Duration::from_millis(10);
+
+/// The longest that one hint closes a target, and that a pace may be: a nonsensical one must not keep a tool shut
+/// until the process ends.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+/// How many targets are remembered for which no call waits.
+const TARGETS: usize = 1_024;
+
+/// Makes a `retryAfter` that one call got hold for all later calls to the same target.
+///
+/// Without it, each call finds out by itself that the server wants to be left alone, and all that were told the
+/// same wait come back at the same time. With it, when the server asks one call to wait:
+///
+/// - No other attempt to the same target begins before that time either, be it the first of a call or a repeat. It
+///   waits in the future of its call: a reservation of the service within, as a permit, is given back first.
+/// - Then the calls go out one by one, in the order in which they came: one each 10 ms, if the
+///   [pace](Self::pace) is not set. The pace doubles every 5 s without a further hint, so that it limits no
+///   healthy server for long, and ends after 50 s.
+/// - A further hint moves all calls that wait behind its end.
+/// - A call whose turn would not come within its [retry window or deadline](super#the-retry-window-and-the-deadline),
+///   or for which the server asks for more than [`max_retry_after`], fails at once. Its failure has the class of the
+///   hint, the time until its turn as [`retry_after`](Failure::retry_after), and
+///   [`Delivery::NotSent`](crate::Delivery::NotSent) if no earlier attempt of it was sent. This holds also for
+///   calls that wait already when a further hint comes.
+///
+/// Attempts that run when the hint comes are left alone. Only failures of a class that [heals](crate::Class::heals)
+/// close a target. One hint closes it for 1 h at most.
+///
+/// # When to use it
+///
+/// When many calls of one process share a limit of the server, as one API key. It is off by default.
+///
+/// Do not use it for a server that limits each user, or each set of arguments, by itself, unless
+/// [the target](Self::by) tells them apart: the limit of one would hold up all others. It knows the calls of one
+/// process only; jitter spreads those of many.
+///
+/// # Sharing
+///
+/// Clones are the same gate. All services of one layer share it. Give a clone to another layer to make both wait for
+/// the same hints.
+///
+/// The gate remembers a hint for up to 1,024 targets for which no call waits. Beyond that it forgets the one that
+/// opens first.
+///
+/// # Cancellation
+///
+/// Dropping a call that waits gives its place to the next call that comes. A call that waits and is not polled holds
+/// up nobody.
+///
+/// # Example
+///
+/// ```
+/// use mcp_resilience::retry::{RetryAfterGate, RetryLayer};
+/// use std::time::Duration;
+///
+/// let retry = RetryLayer::builder()
+///     .retry_after_gate(RetryAfterGate::per_server().pace(Duration::from_millis(50)))
+///     .build()?;
+/// # let _ = retry;
+/// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+/// ```
+///
+/// [`max_retry_after`]: super::RetryBuilder::max_retry_after
+#[derive(Clone)]
+pub struct RetryAfterGate {
+    target_of: Arc<TargetOf>,
+    pace: Pace,
+    state: Arc<State>,
+}
+
+type TargetOf = dyn Fn(&dyn ToolCall) -> u64 + Send + Sync;
+
+#[derive(Default)]
+struct State {
+    targets: Mutex<HashMap<u64, Target>>,
+    // Without any, no call has to look.
+    count: AtomicUsize,
+    tickets: AtomicU64,
+}
+
+impl RetryAfterGate {
+    /// One target for all calls: a limit of the server, or of the key that all calls have.
+    #[must_use]
+    pub fn per_server() -> Self {
+        Self::by(|_| ())
+    }
+
+    /// A target for each tool, one for all resources, and one for all prompts.
+    #[must_use]
+    pub fn per_tool() -> Self {
+        Self::by(|call| share(call))
+    }
+
+    /// The target of a call, as the function says: calls for which it gives the same share their hints.
+    ///
+    /// It runs for each attempt, and again when one fails. A panic in it passes to the caller.
+    ///
+    /// ```
+    /// use mcp_resilience::retry::RetryAfterGate;
+    ///
+    /// // `search_books` and `search_authors` share a limit.
+    /// let gate = RetryAfterGate::by(|call| call.name().split('_').next().map(str::to_owned));
+    /// # let _ = gate;
+    /// ```
+    #[must_use]
+    pub fn by<K: Hash>(target: impl Fn(&dyn ToolCall) -> K + Send + Sync + 'static) -> Self {
+        let target_of = move |call: &dyn ToolCall| {
+            let mut hasher = DefaultHasher::new();
+            target(call).hash(&mut hasher);
+            hasher.finish()
+        };
+        Self {
+            target_of: Arc::new(target_of),
+            pace: Pace(PACE),
+            state: Arc::default(),
+        }
+    }
+
+    /// The time between two calls that are released after a hint: 10 ms by default, 1 h at most. Zero releases all
+    /// at once.
+    ///
+    /// Gives another gate, which shares nothing with this one.
+    #[must_use]
+    pub fn pace(self, between: Duration) -> Self {
+        Self {
+            target_of: self.target_of,
+            pace: Pace(between.min(LONGEST)),
+            state: Arc::default(),
+        }
+    }
+}
+
+impl RetryAfterGate {
+    pub(super) fn target(&self, call: &impl ToolCall) -> u64 {
+        (self.target_of)(call)
+    }
+
+    /// Whether a call goes out now. If not, it has to [join](Self::join).
+    pub(super) fn admits(&self, target: u64) -> bool {
+        self.look(target, Target::pass).unwrap_or(true)
+    }
+
+    /// How much longer the server asks not to be called, if it does.
+    pub(super) fn asked(&self, target: u64) -> Option<Duration> {
+        self.look(target, |target, now| target.asked(now))
+            .filter(|asked| !asked.is_zero())
+    }
+
+    /// Hears what a failure asks for.
+    pub(super) fn hear(&self, target: u64, failure: &Failure) {
+        let hint = failure.retry_after().filter(|hint| !hint.is_zero());
+        let Some(hint) = hint.filter(|_| failure.class().heals()) else {
+            return;
+        };
+        let now = Instant::now();
+        let until = now + hint.min(LONGEST);
+        let class = failure.class();
+        let refused = {
+            let mut targets = self.lock();
+            make_room(&mut targets, target, now);
+            let target = targets.entry(target);
+            let target = target.or_insert_with(|| Target::new(self.pace, now, class));
+            let refused = target.close(until, class);
+            self.state.count.store(targets.len(), Relaxed);
+            refused
+        };
+        refused.into_iter().for_each(Waker::wake);
+    }
+
+    /// Gives a call its place, unless it may go out now. The error says that its turn would not come before the
+    /// limit, or that the server asks for a longer wait.
+    pub(super) fn join(
+        &self,
+        target: u64,
+        limit: Option<Instant>,
+        longest: Duration,
+    ) -> Result<Option<Ticket>, Held> {
+        let number = self.state.tickets.fetch_add(1, Relaxed);
+        let joined = self.look(target, |target, now| {
+            if target.pass(now) {
+                return Ok(None);
+            }
+            if target.asked(now) > longest {
+                return Err(target.held(target.opens(), now));
+            }
+            target.join(number, now, limit).map(Some)
+        });
+        let held = joined.unwrap_or(Ok(None))?;
+        Ok(held.map(|held| Ticket::new(self.clone(), target, number, held)))
+    }
+
+    /// Looks at a target for which a hint was heard.
+    fn look<T>(&self, target: u64, look: impl FnOnce(&mut Target, Instant) -> T) -> Option<T> {
+        if self.state.count.load(Relaxed) == 0 {
+            return None;
+        }
+        let now = Instant::now();
+        let mut targets = self.lock();
+        let known = targets.get_mut(&target)?;
+        if known.is_over(now) {
+            targets.remove(&target);
+            self.state.count.store(targets.len(), Relaxed);
+            return None;
+        }
+        Some(look(known, now))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Target>> {
+        let targets = self.state.targets.lock();
+        targets.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Forgets a target if there are too many, unless calls wait for all of them.
+fn make_room(targets: &mut HashMap<u64, Target>, target: u64, now: Instant) {
+    if targets.len() < TARGETS || targets.contains_key(&target) {
+        return;
+    }
+    targets.retain(|_, target| !target.is_over(now));
+    if targets.len() < TARGETS {
+        return;
+    }
+    let idle = targets.iter().filter(|(_, target)| !target.is_awaited());
+    let first = idle.min_by_key(|(_, target)| target.opens());
+    if let Some(first) = first.map(|(target, _)| *target) {
+        targets.remove(&first);
+    }
+}
+
+impl fmt::Debug for RetryAfterGate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryAfterGate")
+            .field("pace", &self.pace.0)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,31 @@
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The pace doubles each time that this much passes without a further hint.
+const DOUBLES_EVERY: Duration = Duration::from_secs(5);
+
+/// How often it doubles. After that, calls go out freely.
+const DOUBLINGS: u64 = 10;
+
+/// How fast calls go out once the wait that the server asked for is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace(pub(super) Duration);
+
+impl Pace {
+    /// The time between a call that goes out at `at`, and the next one, for a target that opened at `opened`.
+    pub(super) fn interval(self, opened: Instant, at: Instant) -> Duration {
+        match doublings(opened, at) {
+            all if all >= DOUBLINGS => Duration::ZERO,
+            some => self.0 / (1 << some),
+        }
+    }
+
+    /// Whether calls go out freely.
+    pub(super) fn is_over(self, opened: Instant, at: Instant) -> bool {
+        at >= opened && (self.0.is_zero() || doublings(opened, at) >= DOUBLINGS)
+    }
+}
+
+fn doublings(opened: Instant, at: Instant) -> u64 {
+    at.saturating_duration_since(opened).as_secs() / DOUBLES_EVERY.as_secs()
+}
