@@ -1,20 +1,20 @@
-//! What every service with one service within offers.
+//! Access to the inner service.
 
 macro_rules! inner_accessors {
     ($($path:ident).+) => {
-        /// The service within.
+        /// The inner service.
         #[must_use]
         pub fn get_ref(&self) -> &S {
             &self.$($path).+
         }
 
-        /// The service within, to be changed.
+        /// The inner service, mutably.
         #[must_use]
         pub fn get_mut(&mut self) -> &mut S {
             &mut self.$($path).+
         }
 
-        /// Unwraps the service within.
+        /// Returns the inner service.
         #[must_use]
         pub fn into_inner(self) -> S {
             self.$($path).+

@@ -1,4 +1,4 @@
-//! How long to wait: exponential waits, and the jitter that spreads them.
+//! Exponential waits, and the jitter that spreads them.
 //!
 //! | Setting | Default | Set by |
 //! |---|---|---|
@@ -6,12 +6,12 @@
 //! | cap | 30 s | [`Backoff::new`] |
 //! | jitter | full | [`Jitter`], on the layer that waits |
 //!
-//! A [`Backoff`] gives *ceilings*: `min(cap, base · 2^(n-1))` before repeat `n`. With full jitter
-//! the wait is drawn evenly from zero to the ceiling, so that callers who failed together do not
-//! come back together; it finishes soonest of the usual kinds at the same load. The ceiling is
-//! reached before the jitter, so no wait is longer than the cap.
+//! A [`Backoff`] gives *ceilings*: `min(cap, base · 2^(n-1))` before repeat `n`. With full jitter,
+//! the wait is drawn evenly from zero to the ceiling. So callers that failed together do not come
+//! back together. Of the usual kinds of jitter, it finishes soonest at the same load. No wait is
+//! longer than the cap.
 //!
-//! Any iterator of [`Duration`]s serves instead; its waits are taken as they come.
+//! Any iterator of [`Duration`]s may take its place. Its waits are used without jitter.
 //!
 //! ```
 //! use mcp_resilience::backoff::Backoff;
@@ -33,11 +33,11 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Waits that double from `base` up to `cap`.
+    /// Ceilings that double from `base` up to `cap`.
     ///
     /// # Errors
     ///
-    /// When `cap` is below `base`, or `base` is zero, which would be no wait at all.
+    /// If `cap` is below `base`, or if `base` is zero.
     pub fn new(base: Duration, cap: Duration) -> Result<Self, InvalidBackoff> {
         if base.is_zero() {
             return Err(InvalidBackoff::ZeroBase);
@@ -48,7 +48,7 @@ impl Backoff {
         Ok(Self { base, cap })
     }
 
-    /// The ceilings of the waits, one after the other, without end.
+    /// The ceilings of the waits, without end.
     #[must_use]
     pub fn ceilings(self) -> Ceilings {
         Ceilings {
@@ -85,10 +85,10 @@ impl Iterator for Ceilings {
     }
 }
 
-/// Where the waits of one call come from.
+/// The source of the waits of one call.
 #[derive(Clone)]
 pub(crate) enum Waits {
-    /// Ceilings, below which a wait is drawn.
+    /// Ceilings, from which a wait is drawn.
     Ceilings(Backoff),
     /// Waits as they are.
     Own(Arc<dyn Fn() -> OwnWaits + Send + Sync>),
@@ -128,14 +128,14 @@ pub enum InvalidBackoff {
     /// Waits that start at zero stay at zero.
     #[error("the base of a backoff is zero: give the first wait a length")]
     ZeroBase,
-    /// The longest wait is shorter than the first.
+    /// The cap is below the base.
     #[error(
         "the cap of a backoff ({cap:?}) is below its base ({base:?}): swap them, or raise the cap"
     )]
     CapBelowBase {
-        /// The first wait's ceiling.
+        /// The base.
         base: Duration,
-        /// The longest wait's ceiling.
+        /// The cap.
         cap: Duration,
     },
 }
@@ -153,20 +153,20 @@ enum Draw {
 }
 
 impl Jitter {
-    /// Evenly from zero to the ceiling; each draw is its own, whoever draws.
+    /// Evenly from zero to the ceiling.
     #[must_use]
     pub fn full() -> Self {
         Self(Draw::Full)
     }
 
-    /// None: every wait is as long as its ceiling, and a server's hint is kept to the
-    /// millisecond. For tests; callers that fail together come back together.
+    /// None: every wait is as long as its ceiling, and a server's hint is kept to the millisecond.
+    /// For tests: callers that fail together come back together.
     #[must_use]
     pub fn none() -> Self {
         Self(Draw::None)
     }
 
-    /// As the function says, from a ceiling to a wait. More than the ceiling is cut to it.
+    /// By a function from a ceiling to a wait. A wait above the ceiling is cut to it.
     #[must_use]
     pub fn by(draw: impl Fn(Duration) -> Duration + Send + Sync + 'static) -> Self {
         Self(Draw::By(Arc::new(draw)))
@@ -182,7 +182,7 @@ impl Jitter {
         }
     }
 
-    /// What goes on top of a server's hint: nothing without jitter.
+    /// The time on top of a server's hint: zero without jitter.
     pub(crate) fn spread(&self, ceiling: Duration) -> Duration {
         match &self.0 {
             Draw::None => Duration::ZERO,
@@ -207,11 +207,11 @@ fn evenly_up_to(ceiling: Duration) -> Duration {
     Duration::from_nanos(rand::random_range(0..=nanos))
 }
 
-/// Takes the policies of the `backoff` crate as waits.
+/// Uses the policies of the `backoff` crate as waits.
 ///
-/// That crate is unmaintained (RUSTSEC-2025-0012): this is for who has such a policy already.
-/// Its waits are taken as they come, jitter and elapsed-time limit included; the policy itself is
-/// not reset.
+/// That crate is unmaintained (RUSTSEC-2025-0012): use this only if you have such a policy already.
+/// Its waits are used as they are, with its own jitter and elapsed-time limit. The policy is not
+/// reset.
 #[cfg(feature = "backoff")]
 pub fn from_backoff_crate<B: ::backoff::backoff::Backoff>(
     mut policy: B,

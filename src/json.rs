@@ -1,12 +1,12 @@
 //! JSON with numbers that no `f64` holds.
 //!
-//! `1e400` and a number of 400 digits are JSON, and `serde_json` refuses the whole text for them. One
-//! such wait must not hide what else a failure says, so that those who only read a failure read the
-//! number as a very large one.
+//! `1e400` and a number of 400 digits are valid JSON, but `serde_json` refuses a text with one. Such
+//! a wait must not hide the rest of a failure, so a reader of failures reads it as a very large
+//! number.
 
 use serde_json::{Result, Value};
 
-/// What stands for a number that is too big.
+/// The number in place of one that is too large.
 const LARGEST: &str = "1.7e308";
 
 /// Reads a failure.
@@ -17,7 +17,7 @@ pub(crate) fn read(text: &str) -> Result<Value> {
     })
 }
 
-/// The text with a large number for each that is too big; or nothing, if there is none.
+/// The text with a large number in place of each that is too large. `None` if there is none.
 pub(crate) fn finite(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut copied = 0;
@@ -51,7 +51,7 @@ pub(crate) fn finite(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// The place after the quote that ends a string.
+/// The position after the closing quote of a string.
 fn end_of_string(bytes: &[u8], begin: usize) -> usize {
     let mut at = begin;
     while at < bytes.len() {

@@ -1,15 +1,15 @@
-//! What one call leaves behind for its log line, beside its answer.
+//! Notes of one call for its log line.
 //!
-//! A layer inside [`call_log`](crate::call_log) may know what the answer does not tell: that it
-//! came at the third attempt, or which failure became that flagged result. It must not write
-//! that into the answer, which is the tool's. So it notes it here, in the task-local of the call
-//! that is being polled, and the log reads it at the end.
+//! A layer inside [`call_log`](crate::call_log) may know what the answer does not say: that it came
+//! at the third attempt, or which failure became a flagged result. The answer is the tool's, so the
+//! layer cannot write that into it. It notes it here, in the task-local of the call that is being
+//! polled, and the log reads it at the end.
 //!
-//! A layer looks for the ledger when it is called, by [`Ledger::of`]: in the task-local, or, in a
-//! task of its own, at the call itself. So it is found behind a layer that spawns: if that layer
-//! calls the service within before it spawns, or if the call has a
-//! [`Progress`](crate::call::Progress), which its copies share. Below the border nothing is noted: a
-//! tool may well have a stack of its own, whose retries are not this call's.
+//! A layer looks for the ledger when it is called, by [`Ledger::of`]: in the task-local, or in a task
+//! of its own, at the call itself. So it is found behind a layer that spawns, if that layer calls the
+//! inner service before it spawns, or if the call has a [`Progress`](crate::call::Progress), which
+//! its copies share. Below the border nothing is noted: a tool may have a stack of its own, and its
+//! retries are not those of this call.
 
 use crate::failure::{Class, Code, Failure};
 use pin_project::pin_project;
@@ -30,7 +30,7 @@ tokio::task_local! {
     static LEDGER: Slot;
 }
 
-/// How many ledgers there are in the process. Without any, nobody has to look for one.
+/// How many ledgers there are in the process. If there are none, no layer looks for one.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 // Empty below the border.
@@ -55,7 +55,7 @@ pub(crate) struct Notes {
     pub(crate) held: Held,
     /// The failure that became a flagged result.
     pub(crate) failure: Option<Failure>,
-    /// Whether the flag is ours: the tool's result was a failure without one.
+    /// Whether the result had no flag, and was flagged here.
     pub(crate) was_unflagged: bool,
     /// Whether the answer comes from the store of idempotency keys.
     pub(crate) was_replayed: bool,
@@ -95,7 +95,7 @@ pub struct Retried {
 }
 
 impl Retried {
-    /// What kind of failure it was.
+    /// The class of the failure.
     #[must_use]
     pub fn class(&self) -> Class {
         self.class
@@ -107,16 +107,16 @@ impl Retried {
         self.code.as_ref()
     }
 
-    /// How long the wait was, or was to be.
+    /// The length of the wait, planned or finished.
     #[must_use]
     pub fn wait(&self) -> Duration {
         self.wait
     }
 }
 
-/// Names one call across the log line, the text for the model and the events.
+/// Identifies one call in the log line, in the text for the model and in events.
 ///
-/// It is shown as 16 hexadecimal digits.
+/// Shown as 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallId(u64);
 
@@ -137,13 +137,13 @@ impl Ledger {
         Self::under(CallId::random())
     }
 
-    /// A ledger for a run that may outlive its caller: under the caller's id, if there is one.
+    /// A ledger for a run that may outlive its caller, with the caller's id if there is one.
     pub(crate) fn of_run() -> Self {
         Self::under(known_id().unwrap_or_else(CallId::random))
     }
 
     fn under(id: CallId) -> Self {
-        // Whoever sees this ledger has seen the count: both come by the same way.
+        // A reader of this ledger has read the count before.
         COUNT.fetch_add(1, Relaxed);
         Self(Arc::new(Shared {
             id,
@@ -151,8 +151,8 @@ impl Ledger {
         }))
     }
 
-    /// The ledger of the call that is being made: the one that is open here, or, where the task has
-    /// none, the one that the call carries. Below the border there is none.
+    /// The ledger of the call that is being made: the open one of this task, else that of the call
+    /// itself. Below the border there is none.
     #[inline]
     pub(crate) fn of(carried: impl FnOnce() -> Option<Self>) -> Option<Self> {
         if !are_any() {
@@ -167,7 +167,7 @@ impl Ledger {
         self.0.id
     }
 
-    /// Keeps this ledger open while `poll` runs.
+    /// Keeps this ledger open during `poll`.
     #[inline]
     pub(crate) fn keep<T>(&self, poll: impl FnOnce() -> T) -> T {
         LEDGER.sync_scope(RefCell::new(Some(self.clone())), poll)
@@ -178,7 +178,7 @@ impl Ledger {
         write(&mut self.0.notes.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// What was noted, for the end of the call.
+    /// Takes the notes at the end of the call.
     pub(crate) fn take(&self) -> Notes {
         let mut taken = Notes::default();
         self.note(|notes| taken = std::mem::take(notes));
@@ -207,15 +207,15 @@ impl Notes {
     }
 }
 
-/// Notes something in the ledger of the call that is being polled, if there is one.
+/// Notes something about the call that is being polled, if there is a ledger.
 pub(crate) fn note(write: impl FnOnce(&mut Notes)) {
     if let Some(ledger) = Ledger::of(|| None) {
         ledger.note(write);
     }
 }
 
-/// Hands what a run noted over to the call that waited for it. If nobody keeps a ledger any more, the
-/// operator still learns of a crash.
+/// Hands the notes of a run to the call that waited for it. If no ledger is left, the operator still
+/// learns of a crash.
 pub(crate) fn hand_over(id: CallId, run: Notes) {
     if let Some(ledger) = Ledger::of(|| None) {
         ledger.note(|notes| notes.absorb(run));
@@ -229,12 +229,12 @@ pub(crate) fn hand_over(id: CallId, run: Notes) {
     }
 }
 
-/// The id of the call that is being polled, where somebody keeps a ledger.
+/// The id of the call that is being polled, if there is a ledger.
 pub(crate) fn known_id() -> Option<CallId> {
     Ledger::of(|| None).map(|ledger| ledger.id())
 }
 
-/// A future that is polled under a ledger of its own, and gives it at its end.
+/// A future that is polled with a ledger of its own, and returns it at the end.
 #[pin_project]
 pub(crate) struct Recorded<F> {
     #[pin]
@@ -262,7 +262,7 @@ thread_local! {
     static DROPPED_FOR: RefCell<Option<Failure>> = const { RefCell::new(None) };
 }
 
-/// Drops a call that fails by that, and was not hung up on by its caller.
+/// Drops a call that fails by this, and that its caller did not drop.
 #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
 pub(crate) fn drop_for<T>(failure: Failure, call: T) {
     let before = DROPPED_FOR.replace(Some(failure));
@@ -270,12 +270,12 @@ pub(crate) fn drop_for<T>(failure: Failure, call: T) {
     DROPPED_FOR.set(before);
 }
 
-/// Why the call that is being dropped fails, if its caller did not hang up.
+/// Why the call that is being dropped fails, if its caller did not drop it.
 pub(crate) fn dropped_for() -> Option<Failure> {
     DROPPED_FOR.with_borrow(|failure| failure.as_ref().map(Failure::again))
 }
 
-/// Closes the ledger of the call that is being polled, until what this gives is dropped.
+/// Closes the ledger of the call that is being polled, until the guard is dropped.
 #[inline]
 pub(crate) fn close() -> Option<Closed> {
     if !are_any() {

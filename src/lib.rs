@@ -1,9 +1,9 @@
 //! Resilience middleware for MCP tool services: tower layers around any service of tool calls.
 //!
-//! Every call comes back as exactly one of three things: a result, a result flagged
-//! `isError: true` that a model can act on, or a protocol error for the host. It leaves one log
-//! line. It runs once, unless it provably did not run or somebody who knows said that it may run
-//! twice; and never earlier than the server asked.
+//! Every call ends as exactly one of three things: a result, a result flagged `isError: true` that a
+//! model can act on, or a protocol error for the host. It leaves one log line. No call runs twice,
+//! unless it did not run, or the server or the user said that a repeat is safe. No call goes out
+//! earlier than the server asked.
 //!
 //! ```text
 //! CallLog      opens an entry; closes it with the outcome, also when the call is dropped
@@ -19,13 +19,14 @@
 //!
 //! # Where to start
 //!
-//! The [guide] has a page for each task, which begins with code that runs: [install](guide::install) ·
-//! [wrap a server](guide::wrap_a_server) · [map my errors](guide::map_errors) ·
-//! [what is repeated](guide::repeats) · [slow tools](guide::slow_tools) ·
-//! [what the model reads](guide::what_the_model_reads) · [call servers](guide::call_servers) ·
-//! [my own tower service](guide::tower_service) · [circuit breaker, limits](guide::limits) ·
-//! [metrics and traces](guide::metrics_and_traces) · [logs](guide::logs) · [testing](guide::testing) ·
-//! [upgrading](guide::upgrading).
+//! The [guide] has a page for each task. Each page begins with code that runs.
+//!
+//! [install](guide::install) · [wrap a server](guide::wrap_a_server) ·
+//! [map my errors](guide::map_errors) · [what is repeated](guide::repeats) ·
+//! [slow tools](guide::slow_tools) · [what the model reads](guide::what_the_model_reads) ·
+//! [call servers](guide::call_servers) · [my own tower service](guide::tower_service) ·
+//! [circuit breaker, limits](guide::limits) · [metrics and traces](guide::metrics_and_traces) ·
+//! [logs](guide::logs) · [testing](guide::testing) · [upgrading](guide::upgrading)
 //!
 //! | Question | Answer |
 //! |---|---|
@@ -39,11 +40,11 @@
 //! | a server on rmcp | [`rmcp::Resilient`]: one line |
 //! | a server on tower-mcp | `tower_mcp::Resilient` (feature `tower-mcp`): one line |
 //! | a tower service of tool calls | [`ResilienceLayer`], or its layers by [`ServiceBuilder`](tower::ServiceBuilder) |
-//! | a server of others, to be called | `rmcp::client::Client` (feature `rmcp-client`) |
+//! | servers of others to call | `rmcp::client::Client` (feature `rmcp-client`) |
 //! | a connector of your own | [`ResilienceLayer::connect`] |
-//! | a tool that has to say how it failed | [`Failure`] |
-//! | a tool that calls an HTTP API, or gets errors of others | [`convert`] |
-//! | a process that must not limp on | [`startup`], [`fatal::Fatal`] |
+//! | a tool that fails | [`Failure`] |
+//! | a tool that calls an HTTP API, or gets errors of other crates | [`convert`] |
+//! | a process that must end when it cannot work | [`startup`], [`fatal::Fatal`] |
 //!
 //! # The rooms
 //!
@@ -52,7 +53,7 @@
 //! | [`call`] | what a layer knows of a request and a result |
 //! | [`failure`] | the one error, its classes, and what each means |
 //! | [`classify`] | how errors get their class |
-//! | [`convert`] | how a tool makes a failure of others' errors and of an HTTP API's answer |
+//! | [`convert`] | how a tool makes a failure of other errors and of an HTTP API's answer |
 //! | [`timeout`] | how long an attempt may go on without an answer or progress |
 //! | [`policy`] | what applies to one tool instead of the layers' settings |
 //! | [`retry`], [`backoff`] | when a call is made again, and after which wait |
@@ -68,14 +69,14 @@
 //! | `rmcp` | the adapter for servers on rmcp (feature `rmcp`, on by default), and its clients (feature `rmcp-client`) |
 //! | `tower_mcp` | the adapter for servers on tower-mcp, and for its clients (feature `tower-mcp`) |
 //!
-//! All layers are built by one rule. `XLayer::new` takes what has no default. Settings that can be
-//! wrong, or not fit each other, have a builder (`XLayer::builder`), whose `build` says so; all others are
-//! setters of the layer. A service is made by its layer, or by `X::new`; `X::layer` is its layer.
-//! `get_ref`, `get_mut` and `into_inner` give the service within.
+//! All layers are built in the same way. `XLayer::new` takes what has no default. Settings that can be
+//! invalid have a builder (`XLayer::builder`), and its `build` returns an error; all others are setters
+//! of the layer. A service is made by its layer, or by `X::new`; `X::layer` is its layer. `get_ref`,
+//! `get_mut` and `into_inner` give access to the inner service.
 //!
-//! Every layer takes a service with any error that tower takes and gives [`Failure`]; so they
-//! compose in any order, and with any other layer. The recommended order, and why, is on the page
-//! of [`preset`].
+//! Every layer takes a service with any error that tower takes, and returns [`Failure`]. So the layers
+//! compose in any order, and with any other layer. The page of [`preset`] has the recommended order,
+//! and the reason for each place.
 #![cfg_attr(
     not(feature = "rmcp"),
     allow(

@@ -1,11 +1,11 @@
-//! Until when the call that is being made may begin.
+//! The time until which the current call may begin.
 //!
-//! A retry window ends the time in which a further attempt may begin. Whether the attempt has begun
-//! is known only to the layer that lets it wait in its own future: it is always ready, so that the
-//! layer that repeats the call sees a ready service at once. So the layer above says here until when,
-//! while it makes the call, and the layer below reads it in its own `call`.
+//! A retry window ends the time in which a further attempt may begin. Only a layer that waits in its
+//! own future knows whether the attempt has begun: it is always ready, so the layer that repeats the
+//! call sees a ready service at once. So the outer layer sets the time here while it makes the call,
+//! and the inner layer reads it in its own `call`.
 //!
-//! A layer between the two that makes the call later or in another task hides it.
+//! It does not pass a layer in between that makes the call later or in another task.
 
 use crate::failure::{Failure, Stopped};
 use std::{
@@ -39,7 +39,7 @@ impl BeginBy {
         }))
     }
 
-    /// That of the call that is being made on this thread.
+    /// The time for the call that is being made on this thread.
     #[inline]
     pub(crate) fn current() -> Option<Self> {
         CURRENT.with_borrow(Clone::clone)
@@ -53,7 +53,7 @@ impl BeginBy {
         self.0.at <= Instant::now()
     }
 
-    /// Fails an attempt that cannot begin in time any more.
+    /// Fails an attempt that can no longer begin in time.
     pub(crate) fn miss(&self) -> Failure {
         self.0.is_missed.store(true, Relaxed);
         let text = "the retry window of the call ended before a further attempt could begin";
@@ -62,13 +62,13 @@ impl BeginBy {
         failure
     }
 
-    /// Whether the attempt failed by this.
+    /// Whether the attempt failed because of this.
     pub(crate) fn is_missed(&self) -> bool {
         self.0.is_missed.load(Relaxed)
     }
 }
 
-/// Makes a call that has to begin by then.
+/// Makes a call that has to begin by this time.
 pub(crate) fn within<T>(begin_by: Option<&BeginBy>, call: impl FnOnce() -> T) -> T {
     let Some(begin_by) = begin_by else {
         return call();
@@ -77,7 +77,7 @@ pub(crate) fn within<T>(begin_by: Option<&BeginBy>, call: impl FnOnce() -> T) ->
     call()
 }
 
-/// Puts back what held before, also after a panic.
+/// Restores the earlier value, also after a panic.
 struct Outer(Option<BeginBy>);
 
 impl Drop for Outer {

@@ -8,16 +8,16 @@ use tokio::sync::Notify;
 /// Open until the first fatal failure, then shut for good.
 #[derive(Debug, Default)]
 pub(super) struct Latch {
-    // Without secrets: it is shown where no call is known any more.
+    // Masked: it is shown where no call is known.
     cause: OnceLock<Fatal>,
     shut: Notify,
-    // Of each stack that shuts with it.
+    // For each stack that shares the latch.
     observers: Mutex<Vec<Observers>>,
 }
 
 impl Latch {
-    /// What one more caller gets once it is shut: that it is, in general words. The cause may quote
-    /// what another caller sent, so it is the source alone, for the log.
+    /// The failure of later callers: general words, since the cause may quote what another caller
+    /// sent. The cause is its source, for the log.
     pub(super) fn refusal(&self) -> Option<Failure> {
         let mut refusal = Failure::from(self.cause.get()?);
         refusal.confine();
@@ -32,7 +32,7 @@ impl Latch {
         self.cause.get().is_some()
     }
 
-    /// Shuts it. The first cause stays.
+    /// Shuts it. The first cause is kept.
     pub(super) fn shut(&self, cause: &Failure) {
         if self.is_shut() {
             return;
@@ -54,13 +54,13 @@ impl Latch {
         all.unwrap_or_else(PoisonError::into_inner).push(observers);
     }
 
-    /// A copy, so that they are told outside of the lock.
+    /// Copied, so that the observers are called outside the lock.
     fn observers(&self) -> Vec<Observers> {
         let all = self.observers.lock();
         all.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Shuts it if this failure is the end of the stack, and not of one further in.
+    /// Shuts it if this failure ends this stack, and not an inner one.
     #[cold]
     pub(super) fn watch(&self, failure: &mut Failure) {
         if failure.class() == Class::Fatal && !failure.is_confined() {
@@ -71,7 +71,7 @@ impl Latch {
 
     pub(super) async fn wait(&self) -> Fatal {
         loop {
-            // Registered before the look, so that no shutting falls between the two.
+            // Register first, then look: so no shutdown is missed.
             let shut = self.shut.notified();
             if let Some(cause) = self.cause() {
                 return cause;
@@ -81,7 +81,7 @@ impl Latch {
     }
 }
 
-/// Watches for the end, and may bring it about.
+/// Waits for the end of a stack, and can end it.
 ///
 /// Clones watch the same stack.
 #[derive(Clone, Debug)]
@@ -90,7 +90,8 @@ pub struct FatalHandle {
 }
 
 impl FatalHandle {
-    /// Waits for the first fatal failure, and gives its cause; at once if it was before.
+    /// Waits for the first fatal failure, and returns its cause. Returns at once if the stack is
+    /// shut.
     ///
     /// Dropping the future changes nothing.
     pub async fn wait(&self) -> Fatal {
@@ -103,13 +104,13 @@ impl FatalHandle {
         self.latch.cause()
     }
 
-    /// Shuts the stack on account of a failure that came out of it.
+    /// Shuts the stack because of a failure that came out of it.
     #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) fn watch(&self, failure: &Failure) {
         self.latch.shut(failure);
     }
 
-    /// Shuts the stack: for what goes wrong outside any call, as in a task in the background.
+    /// Shuts the stack because of an error outside any call, such as in a background task.
     pub fn shut(&self, cause: Fatal) {
         self.latch.shut(&Failure::from(cause));
     }

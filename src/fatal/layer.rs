@@ -29,22 +29,21 @@ impl FatalLayer {
         Self::default()
     }
 
-    /// Stays ready when it is shut, and answers each call with the cause: for a stack whose outer
-    /// layers are to see, and to log, every call. The preset's does.
+    /// Stays ready after the stack is shut, and answers each call with the cause. For a stack whose
+    /// outer layers should see and log every call, as in the preset.
     #[must_use]
     pub fn answering(mut self) -> Self {
         self.answers = true;
         self
     }
 
-    /// What [watches](crate::observe) for the end, beside those that were given before: the stacks that
-    /// share this layer may have one each.
+    /// Adds an [observer](crate::observe) of the end. Stacks that share this layer may have one each.
     #[must_use]
     pub fn observer(self, observer: impl Observer + 'static) -> Self {
         self.observed_by(&Observers::new(observer))
     }
 
-    /// The same, if there is one of the user's.
+    /// The same, for an observer of the user's.
     pub(crate) fn observed_by(self, observers: &Observers) -> Self {
         if observers.is_own() {
             self.latch.add_observer(observers.clone());
@@ -52,7 +51,7 @@ impl FatalLayer {
         self
     }
 
-    /// What to wait on for the end.
+    /// The handle to wait on for the end.
     #[must_use]
     pub fn handle(&self) -> FatalHandle {
         FatalHandle {

@@ -1,32 +1,31 @@
-//! What dooms every call stops the process: with a reason, an exit code, and at once.
+//! Ends the process when no call can succeed any more, with a reason and an exit code.
 //!
-//! Two halves. [`startup`] has the checks before a server serves; each ends in a [`Fatal`], an
-//! error for `fn main() -> Result<(), Fatal>`. [`FatalLayer`] watches the calls afterwards: the
-//! first failure of [`Class::Fatal`](crate::Class::Fatal) shuts the stack, refuses every later
-//! call, and wakes [`FatalHandle::wait`], so that `main` can end the server and
-//! return the reason.
+//! There are two parts. [`startup`] has checks before a server serves. Each returns a [`Fatal`], an
+//! error for `fn main() -> Result<(), Fatal>`. [`FatalLayer`] watches the calls afterwards. The first
+//! failure of [`Class::Fatal`](crate::Class::Fatal) shuts the stack. From then on it refuses every
+//! call, and [`FatalHandle::wait`] returns, so that `main` can end the server and return the reason.
 //!
-//! | | The caller of the first one | Later calls | The process |
+//! | | The first caller | Later calls | The process |
 //! |---|---|---|---|
-//! | [`Class::Fatal`](crate::Class::Fatal) | gets the failure | get a fatal failure in general words, with the cause, without secrets, as its source for the log; readiness is an error ([`answering`](FatalLayer::answering) for less) | ends, exit code 1, the reason on stderr |
+//! | [`Class::Fatal`](crate::Class::Fatal) | gets the failure | get a fatal failure in general words. The masked cause is its source, for the log. `poll_ready` fails, unless the layer is [`answering`](FatalLayer::answering) | ends with exit code 1 and the reason on stderr |
 //! | any other failure | gets the failure | go on | goes on |
 //!
-//! The end is the end of one stack: where a tool calls on through a stack of its own, and that one
-//! has shut, its failure is [`Disabled`](crate::Class::Disabled) to the stack around the tool.
+//! Only one stack ends. If a tool calls on through a stack of its own, and that one has shut, its
+//! failure is [`Disabled`](crate::Class::Disabled) for the stack around the tool.
 //!
 //! # What is fatal
 //!
-//! What the application requires, by its `?`. A check whose error is kept and not returned disables
-//! one part and leaves the rest to serve: give its tools
-//! [`Failure::disabled`](crate::Failure::disabled). Credentials that are refused are fatal in the
-//! first dial or in a check at the start, and an ordinary failure in a call.
+//! A check is fatal if the application returns its error by `?`. If it keeps the error instead, only
+//! a part is disabled, and the rest serves: let its tools return
+//! [`Failure::disabled`](crate::Failure::disabled). Refused credentials are fatal in the first dial
+//! and in a check at the start. In a call they are an ordinary failure.
 //!
-//! What these layers contain are calls, and their panics. A start that fails, or panics, ends the
-//! process as it would without them.
+//! The layers contain calls and their panics. A start that fails or panics ends the process as it
+//! would without them.
 //!
 //! # When to use it
 //!
-//! Outside [`retry`](crate::retry), so that nothing fatal is tried again; inside
+//! Outside [`retry`](crate::retry), so that nothing fatal is repeated. Inside
 //! [`is_error`](crate::is_error), which leaves a fatal failure to the host.
 //!
 //! # Example

@@ -14,9 +14,9 @@ use tower::{Layer, Service};
 pub struct FatalStop<S> {
     inner: S,
     latch: Arc<Latch>,
-    // Whether a call is answered, and not refused by readiness, when it is shut.
+    // Whether calls are answered after the end, and not refused by `poll_ready`.
     answers: bool,
-    // While the inner service is not ready: who waits for it is woken by the end as well.
+    // Wakes the tasks that wait for readiness, at the end.
     end: Option<Pin<Box<dyn Future<Output = Fatal> + Send + Sync>>>,
 }
 
@@ -94,7 +94,7 @@ where
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
         match self.latch.refusal() {
-            // Shut between readiness and call, or always ready.
+            // Shut between `poll_ready` and `call`, or always ready.
             Some(cause) => ResponseFuture::shut(cause),
             None => ResponseFuture::new(self.inner.call(call), Arc::clone(&self.latch)),
         }

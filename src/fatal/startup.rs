@@ -1,4 +1,4 @@
-//! Checks before a server serves. Each says what is wrong and where, in one line.
+//! Checks before a server serves. Each error says in one line what is wrong and where.
 //!
 //! ```no_run
 //! use mcp_resilience::fatal::{Fatal, startup::{self, OrFatal}};
@@ -22,8 +22,8 @@ use std::{env, fs, io, path::Path};
 ///
 /// # Errors
 ///
-/// When it is unset, or empty or blank, which as a secret is as good as unset
-/// ([`env_or_empty`] allows that), or no Unicode.
+/// If it is unset, empty, blank or not Unicode. An empty secret is as good as none; [`env_or_empty`]
+/// allows it.
 pub fn env(name: &str) -> Result<String, Fatal> {
     let [value] = envs([name])?;
     Ok(value)
@@ -33,7 +33,7 @@ pub fn env(name: &str) -> Result<String, Fatal> {
 ///
 /// # Errors
 ///
-/// As [`env()`], for all of them at once.
+/// As for [`env()`], for all of them at once.
 pub fn envs<const N: usize>(names: [&str; N]) -> Result<[String; N], Fatal> {
     let mut problems = Vec::new();
     let values = names.map(|name| match env_or_empty(name) {
@@ -61,7 +61,7 @@ pub fn envs<const N: usize>(names: [&str; N]) -> Result<[String; N], Fatal> {
 ///
 /// # Errors
 ///
-/// When it is unset, or no Unicode.
+/// If it is unset, or not Unicode.
 pub fn env_or_empty(name: &str) -> Result<String, Fatal> {
     match env::var(name) {
         Ok(value) => Ok(value),
@@ -70,11 +70,11 @@ pub fn env_or_empty(name: &str) -> Result<String, Fatal> {
     }
 }
 
-/// Reads a config file in JSON. The file is left as it is.
+/// Reads a config file in JSON.
 ///
 /// # Errors
 ///
-/// When it is missing, cannot be read, or is not what is wanted: then with path, line and column.
+/// If it is missing, cannot be read, or does not fit the type. The error has path, line and column.
 pub fn config<T: DeserializeOwned>(path: impl AsRef<Path>) -> Result<T, Fatal> {
     let path = path.as_ref();
     match fs::read(path) {
@@ -87,7 +87,7 @@ pub fn config<T: DeserializeOwned>(path: impl AsRef<Path>) -> Result<T, Fatal> {
 ///
 /// # Errors
 ///
-/// As [`config`], but a file that is missing is `None`: only then may defaults stand in.
+/// As for [`config`], except that a missing file is `None`. Only then use defaults.
 pub fn config_if_present<T: DeserializeOwned>(path: impl AsRef<Path>) -> Result<Option<T>, Fatal> {
     let path = path.as_ref();
     match fs::read(path) {
@@ -99,7 +99,7 @@ pub fn config_if_present<T: DeserializeOwned>(path: impl AsRef<Path>) -> Result<
 
 fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, Fatal> {
     serde_json::from_slice(bytes).map_err(|error| {
-        // The error says where at its end, which the line begins with already.
+        // The text of the error ends with the place, which the line begins with already.
         let place = format!(" at line {} column {}", error.line(), error.column());
         let text = error.to_string();
         let problem = text.strip_suffix(&place).unwrap_or(&text);
@@ -116,13 +116,13 @@ fn unreadable(path: &Path, error: io::Error) -> Fatal {
     Fatal::new(format!("cannot read {}", path.display())).because(error)
 }
 
-/// Makes any check fatal.
+/// Makes any error fatal.
 pub trait OrFatal<T> {
-    /// The value, or the end of the process for this reason.
+    /// The value, or a fatal error with this reason.
     ///
     /// # Errors
     ///
-    /// When there is no value; the error that was there becomes the source.
+    /// If there is no value. The error becomes the source.
     fn or_fatal(self, reason: impl Into<String>) -> Result<T, Fatal>;
 }
 

@@ -1,7 +1,7 @@
-//! Results without a flag that are failures all the same.
+//! Detectors of failures without a flag.
 //!
-//! [`envelope`] is what the layer does by itself; the others guess, and are for servers of which
-//! one knows that they forget the flag.
+//! The layer uses [`envelope`]. The others guess, and are for servers that are known to forget the
+//! flag.
 //!
 //! ```
 //! use mcp_resilience::is_error::{IsErrorLayer, detect};
@@ -20,7 +20,7 @@ use crate::{
 use serde_json::{Map, Value};
 use std::{fmt, sync::Arc};
 
-/// What a detector sees of a result that has no flag.
+/// What a detector sees of a result without a flag.
 #[derive(Debug)]
 pub struct Unflagged<'a> {
     structured: Option<&'a Value>,
@@ -29,7 +29,7 @@ pub struct Unflagged<'a> {
 }
 
 impl<'a> Unflagged<'a> {
-    /// What is to be seen of a result: for trying a detector out.
+    /// The view of a result, for tests of a detector.
     pub fn of(result: &'a impl ToolResult) -> Self {
         Self {
             structured: result.structured(),
@@ -49,28 +49,28 @@ impl<'a> Unflagged<'a> {
         self.texts.iter().copied()
     }
 
-    /// Whether there is nothing in it that a model could read.
+    /// Whether a model could read nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.is_empty
     }
 }
 
-/// Structured content with a `code` (or `error_code`) that is one of the
-/// [table's](crate::failure#the-classes), and a text in `error` or `message`. The words of other
-/// servers do not count here: a document about a `timeout` has such a code too.
+/// Structured content with a text in `error` or `message`, and a `code` (or `error_code`) of the
+/// [table](crate::failure#the-classes). The codes of other servers do not count: a document about a
+/// `timeout` may have such a code too.
 #[must_use]
 pub fn envelope(result: &Unflagged<'_>) -> bool {
     result.structured.and_then(read_unflagged).is_some()
 }
 
-/// Nothing to read. Many tools that only do something answer so, and mean success.
+/// A result with nothing to read. Many tools that only do something answer so, and mean success.
 #[must_use]
 pub fn empty_content(result: &Unflagged<'_>) -> bool {
     result.is_empty
 }
 
-/// A text that is a JSON object and calls itself a failure: an [`envelope`], `"success": false`,
+/// A text that is a JSON object and says that it is a failure: an [`envelope`], `"success": false`,
 /// `"ok": false`, `"isError": true`, or `"status": "error"`.
 #[must_use]
 pub fn failure_in_text(result: &Unflagged<'_>) -> bool {
@@ -113,9 +113,9 @@ impl Detectors {
         self.more.push(Arc::new(is_failure));
     }
 
-    /// What an unflagged result is a failure of, if it is one.
+    /// The failure that an unflagged result means, if it is one.
     ///
-    /// The structured content of a tool that declares a schema is what its schema says.
+    /// If the tool declares a schema, its structured content is never a failure.
     pub(super) fn find_failure(&self, result: &impl ToolResult, hints: Hints) -> Option<Failure> {
         let may_be_one = self.sees_envelopes && hints.declares_output_schema() != Some(true);
         let envelope = result.structured().filter(|_| may_be_one);

@@ -1,4 +1,4 @@
-//! What a program reads.
+//! The envelope, for programs.
 
 use super::{target::Target, text};
 use crate::failure::{Class, Code, Failure, META_KEY, Stopped};
@@ -32,7 +32,7 @@ pub(super) fn as_meta(envelope: Value) -> Map<String, Value> {
     Map::from_iter([(META_KEY.to_owned(), envelope)])
 }
 
-/// Whether calling it again, unchanged and later, is sensible and does no harm.
+/// Whether it is sensible and safe to call it again later, unchanged.
 fn is_retryable(failure: &Failure, target: &Target) -> bool {
     if failure.stopped() == Some(Stopped::MayHaveRun) {
         return false;

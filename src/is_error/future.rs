@@ -92,7 +92,7 @@ fn see_through<R: ToolResult>(
     result
 }
 
-/// Answers a failure with a flagged result, or leaves it to the host.
+/// Answers a failure with a flagged result, or passes it to the host.
 pub(crate) fn flag<R: ToolResult>(failure: Failure, target: &Target) -> Result<R, Failure> {
     flag_in(failure, target, Ledger::of(|| None).as_ref())
 }
@@ -103,13 +103,14 @@ fn flag_in<R: ToolResult>(
     ledger: Option<&Ledger>,
 ) -> Result<R, Failure> {
     let mut failure = failure.without_foreign_error();
-    // A rule may have seen a failure in one that has no flag: as it is it would pass for a success.
+    // A rule may have read a failure from a result without a flag. Without one it would look like a
+    // success.
     if let Some(result) = failure.take_result::<R>().filter(ToolResult::is_error) {
         hand_over(failure, ledger);
         return Ok(result);
     }
     let id = ledger.map_or_else(CallId::random, Ledger::id);
-    // Where nobody keeps a log, the operator still has to learn what only the operator may know.
+    // If there is no log, the operator still has to see a crash.
     if failure.class() == Class::Crash && ledger.is_none() {
         report(&failure, id);
     }
@@ -134,7 +135,7 @@ fn flag_in<R: ToolResult>(
 fn flagged(failure: &Failure, target: &Target, id: CallId) -> Flagged {
     let text = text::for_model(failure, target, id);
     let envelope = envelope::of(failure, target);
-    // A client may check the structured content by a schema that is not known here.
+    // A client may check the structured content against a schema that is not known here.
     let (structured, meta) = match target.hints().declares_output_schema() {
         Some(false) => (Some(envelope), None),
         Some(true) | None => (None, Some(envelope::as_meta(envelope))),
@@ -142,7 +143,7 @@ fn flagged(failure: &Failure, target: &Target, id: CallId) -> Flagged {
     Flagged::new(text, structured, meta)
 }
 
-/// The result no longer shows what it was: the log gets the failure itself.
+/// The result hides the failure, so the log gets the failure itself.
 fn hand_over(failure: Failure, ledger: Option<&Ledger>) {
     if let Some(ledger) = ledger {
         ledger.note(|notes| notes.failure = Some(failure));

@@ -8,7 +8,7 @@ use tower::Layer;
 
 /// Wraps services in [`IsError`].
 ///
-/// See the [module page](super) for what becomes of which answer, and an example.
+/// See the [module page](super) for what each answer becomes.
 ///
 /// ```
 /// use mcp_resilience::{classify::ClassifyLayer, is_error::IsErrorLayer, retry::RetryLayer};
@@ -33,14 +33,14 @@ pub(super) struct Settings {
 }
 
 impl IsErrorLayer {
-    /// Flags failures, and unflagged results that are unmistakably one.
+    /// Flags failures, and unflagged results that are clearly failures.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes every unflagged result for what it says it is, unless a [detector](Self::detect) of
-    /// yours sees more.
+    /// Leaves results without a flag alone, unless a [detector](Self::detect) of yours finds a
+    /// failure.
     #[must_use]
     pub fn trust_unflagged(mut self) -> Self {
         Arc::make_mut(&mut self.settings)
@@ -49,7 +49,7 @@ impl IsErrorLayer {
         self
     }
 
-    /// Also flags unflagged results that the detector takes for failures. Their content stays.
+    /// Also flags results that the detector takes for failures. Their content stays.
     #[must_use]
     pub fn detect(
         mut self,
@@ -67,7 +67,7 @@ impl IsErrorLayer {
         self
     }
 
-    /// The same, unless it has one of the user's.
+    /// The same, unless an observer is set.
     pub(crate) fn observed_by(mut self, observers: &Observers) -> Self {
         if observers.is_own() && !self.settings.observers.is_own() {
             Arc::make_mut(&mut self.settings).observers = observers.clone();

@@ -1,59 +1,64 @@
-//! The edge: every failure that a model can use becomes a result flagged `isError: true`.
+//! The edge of the stack: a failure that a model can use becomes a result flagged `isError: true`.
 //!
 //! | The inner service answers | This layer answers |
 //! |---|---|
 //! | a result, flagged or not | the same, untouched |
-//! | an unflagged result whose structured content is unmistakably a failure, of a tool that is not known to declare an `outputSchema` | the same, flagged, and a warning in the log |
+//! | an unflagged result whose structured content is clearly a failure, unless the tool may declare an `outputSchema` | the same, flagged, and a warning in the log |
 //! | a failure that holds the tool's own flagged result | that result, untouched |
 //! | a failure that holds a JSON-RPC error | the failure: the host gets code, message and data as they were |
 //! | a failure of [`Protocol`](crate::Class::Protocol), [`Cancelled`](crate::Class::Cancelled) or [`Fatal`](crate::Class::Fatal) | the failure |
-//! | a [`Crash`](crate::Class::Crash) | flagged: `Error executing tool NAME (call ID)`, and nothing of the error; the log has it under that id |
-//! | any other failure | flagged: `Error executing tool NAME: MESSAGE`, and what to do |
+//! | a [`Crash`](crate::Class::Crash) | flagged: `Error executing tool NAME (call ID)`, and nothing of the error. The log has it under that id |
+//! | any other failure | flagged: `Error executing tool NAME: MESSAGE`, and advice |
 //!
-//! What to do is said only where it helps: how long to wait, which argument to correct, which tool
-//! to use instead. A call that has run, or may have, and whose repeat could do harm, says so, and
-//! that the model is to verify before it repeats it.
+//! The advice is one of these: how long to wait, which argument to correct, which tool to use
+//! instead. If the call may have run, and a repeat could do harm, the text says so and asks the model
+//! to verify first.
 //!
-//! A message that is blank gives way to a phrase for the class. The sources of an error never stand in
-//! for it: they may name what a model is not to read, and are for the log. A call that was cancelled
-//! is answered too: its error is for the host, since no model waits for it any more.
+//! If the message is blank, a phrase of the class takes its place. The sources of an error are never
+//! shown to a model. They are for the log.
 //!
-//! An error that the server said as one of JSON-RPC stays that error, unknown tools included: turned
-//! into a result it would lose its code and its data. A result that the tool could not put into
-//! JSON is a failure like any other, and is not run again; as an error that nobody named it is a
-//! crash, so let a [rule](crate::classify::ClassifyLayer::rule) make
-//! [`Failure::invalid_output`](crate::Failure::invalid_output) of it to say more.
+//! A JSON-RPC error of the server stays a JSON-RPC error, also for an unknown tool: as a result it
+//! would lose its code and its data. A cancelled call gets an error too, for the host, since no model
+//! waits for it.
+//!
+//! A result that the tool could not serialize is a failure like any other, and is not repeated. As an
+//! error of an unknown type it is a crash; a [rule](crate::classify::ClassifyLayer::rule) can make
+//! [`Failure::invalid_output`](crate::Failure::invalid_output) of it.
 //!
 //! # The envelope
 //!
-//! A flagged result that is built here carries, for programs, `code`, `error`, `status`,
-//! `retryAfter` (whole seconds, rounded up), `retryable` and `attempts` in its structured content.
-//! It does so only for a tool that is known to declare no `outputSchema`
-//! ([`Hints::output_schema`](crate::call::Hints::output_schema)). For any other it goes into `_meta`,
-//! under [`META_KEY`]: widespread clients check the structured content of errors against that schema
-//! too, and hide the error when it does not fit.
+//! A flagged result that is built here has an envelope for programs: `code`, `error`, `status`,
+//! `retryAfter` (whole seconds, rounded up), `retryable` and `attempts`. It is in the structured
+//! content if the tool is known to declare no `outputSchema`
+//! ([`Hints::output_schema`](crate::call::Hints::output_schema)). Otherwise it is in `_meta` under
+//! [`META_KEY`], because widespread clients check the structured content of errors against the
+//! schema, and hide an error that does not fit.
 //!
 //! # Resources and prompts
 //!
-//! Their results have no flag: a failure stays an error of the protocol. It gets one if it has
-//! none: a missing resource or invalid argument is `-32602` (the former with the URI in `data`), what was
-//! said deliberately is `-32603` with its message, anything else is `-32603` that names the URI
-//! or prompt and nothing more.
+//! Their results have no flag, so a failure stays an error for the host. If it has no JSON-RPC error,
+//! it gets one:
 //!
-//! # An unflagged failure
+//! | The failure | Code | Content |
+//! |---|---|---|
+//! | a missing resource | `-32602` | the message, and the URI in `data` |
+//! | an invalid argument | `-32602` | the message |
+//! | another deliberate failure | `-32603` | its message |
+//! | any other | `-32603` | the URI or the prompt's name only |
 //!
-//! On by default, and never repeated: structured content with a documented `code` of the
-//! [table](crate::failure#the-classes) and a text in `error` or `message`. A document that merely has an `error`
-//! key stays a success, and so does a result that is empty or says nothing of the flag, and any result
-//! of a tool that declares an `outputSchema`: it answers what its schema says.
-//! [`IsErrorLayer::trust_unflagged`] turns it off, [`IsErrorLayer::detect`] adds detectors that guess
-//! more; [`detect`] has some.
+//! # A failure without a flag
+//!
+//! Structured content with a documented `code` of the [table](crate::failure#the-classes) and a text
+//! in `error` or `message` is flagged by default, and never repeated. These stay a success: a
+//! document that only has an `error` key, an empty result, and any result of a tool that declares an
+//! `outputSchema`. [`IsErrorLayer::trust_unflagged`] turns this off. [`IsErrorLayer::detect`] adds
+//! detectors that guess more; [`detect`] has some.
 //!
 //! # When to use it
 //!
-//! Outside every layer that acts on failures, since those cannot see one that has become a
-//! result; inside [`call_log`](crate::call_log). Leave it out in a client that wants the typed
-//! [`Failure`](crate::Failure) itself.
+//! Outside every layer that acts on failures, since those do not see results as failures. Inside
+//! [`call_log`](crate::call_log). Leave it out in a client that wants the typed
+//! [`Failure`](crate::Failure).
 //!
 //! # Example
 //!

@@ -1,4 +1,4 @@
-//! What the host reads, where there is no flag.
+//! Errors for the host, for results without a flag.
 
 use super::{target::Target, text};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// The JSON-RPC error for a failure that has none of its own.
+/// The JSON-RPC error for a failure without one.
 pub(super) fn error(failure: &Failure, target: &Target) -> RpcError {
     let code = match failure.class() {
         Class::NotFound | Class::InvalidInput => RpcError::INVALID_PARAMS,
@@ -26,7 +26,7 @@ pub(super) fn error(failure: &Failure, target: &Target) -> RpcError {
     RpcError::new(code, message, data(failure, target))
 }
 
-/// Which resource is missing, and how long to wait; a crash says nothing.
+/// The missing resource, and how long to wait. A crash says nothing.
 fn data(failure: &Failure, target: &Target) -> Option<Value> {
     let mut data = Map::new();
     if target.method() != Method::CallTool && failure.class() == Class::NotFound {

@@ -4,10 +4,10 @@ use crate::{
 };
 use arrayvec::ArrayString;
 
-/// How much of a name is held in place. Longer ones cost an allocation.
+/// The longest name that needs no allocation.
 const IN_PLACE: usize = 48;
 
-/// Where a call went, for who has to name it after the call itself is gone.
+/// The name and method of a call, after the call itself was handed on.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     method: Method,
@@ -42,18 +42,18 @@ impl Target {
         self.method
     }
 
-    /// What is known of the tool now.
+    /// The current hints of the tool.
     pub(super) fn hints(&self) -> Hints {
         let now = self.hint_source.as_ref().map(HintSource::hints);
         now.unwrap_or(self.hints)
     }
 
-    /// The name, as it may be shown.
+    /// The name, escaped.
     pub(super) fn name(&self) -> String {
         self.name_within(NAME_LIMIT)
     }
 
-    /// The same, cut later: for a program, which has to find the thing by it.
+    /// The same, with a higher limit: a program needs the whole name.
     pub(super) fn name_within(&self, limit: usize) -> String {
         escaped(self.raw_name(), limit, &[])
     }

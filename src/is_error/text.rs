@@ -1,4 +1,4 @@
-//! What a model reads.
+//! The text for the model.
 
 use super::target::Target;
 use crate::{
@@ -7,11 +7,11 @@ use crate::{
 };
 use std::{fmt::Write, time::Duration};
 
-/// What failed, why, and what to do; of a crash only that it failed.
+/// What failed, why, and what to do. For a crash, only that it failed.
 pub(super) fn for_model(failure: &Failure, target: &Target, id: CallId) -> String {
     let mut text = headline(target);
     if failure.class() == Class::Crash {
-        // The same id is on the log line, and nothing else of the error leaves the process.
+        // The log line has the same id. Nothing else of the error leaves the process.
         let _ = write!(text, " (call {id})");
         return text;
     }
@@ -47,13 +47,12 @@ pub(super) fn headline(target: &Target) -> String {
     format!("Error executing tool {}", target.name())
 }
 
-/// The failure's message; never empty, and with the class where it says nothing itself. It may have
-/// lines.
+/// The failure's message, or the phrase of its class. It may have several lines.
 pub(super) fn message(failure: &Failure) -> String {
     escaped(&failure.to_string(), MESSAGE_LIMIT, &['\n', '\t'])
 }
 
-/// What may help, by who has to act.
+/// The advice, by who has to act.
 fn advice(failure: &Failure) -> Option<String> {
     match failure.class().audience() {
         Audience::Model if failure.class() == Class::InvalidInput => {
@@ -68,7 +67,7 @@ fn advice(failure: &Failure) -> Option<String> {
         Audience::Operator if failure.class() != Class::InvalidOutput => {
             Some("Only the operator of the server can change that.".to_owned())
         }
-        // Waiting is no advice for what must not be repeated.
+        // Do not advise to wait if the call must not be repeated.
         _ if failure.retryable() == Some(false) => None,
         _ => wait(failure).or_else(|| {
             let is_advised = failure.class().heals() && failure.class() != Class::Upstream;
@@ -77,15 +76,15 @@ fn advice(failure: &Failure) -> Option<String> {
     }
 }
 
-/// How long to wait, if the server said it.
+/// How long to wait, if the server said so.
 fn wait(failure: &Failure) -> Option<String> {
     let wait = failure.retry_after().filter(|wait| !wait.is_zero())?;
     let seconds = whole_seconds(wait);
     Some(format!("Wait {seconds} s before calling it again."))
 }
 
-/// Whether the model may think of calling it again unchanged, a second run could do harm, and there may
-/// have been a first.
+/// Whether the model might repeat the call unchanged although it may have run, and a second run could
+/// do harm.
 fn must_verify(failure: &Failure, target: &Target) -> bool {
     if failure.stopped() == Some(Stopped::MayHaveRun) {
         return true;
@@ -95,7 +94,7 @@ fn must_verify(failure: &Failure, target: &Target) -> bool {
     is_tempting && !failure.delivery().did_not_run() && !is_harmless
 }
 
-/// Never fewer than the server asked for.
+/// Rounded up.
 pub(super) fn whole_seconds(wait: Duration) -> u64 {
     let more = u64::from(wait.subsec_nanos() > 0);
     wait.as_secs().saturating_add(more)

@@ -22,7 +22,7 @@ pub(super) enum Kind {
     Gauge,
 }
 
-/// The buckets that the conventions want, in seconds.
+/// The buckets of the conventions, in seconds.
 #[cfg(feature = "otel")]
 pub(super) const BUCKETS: [f64; 14] = [
     0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,

@@ -8,7 +8,7 @@ impl<'a> Labels<'a> {
         Self(Vec::new())
     }
 
-    /// Those of a call, whose name is bounded already.
+    /// The labels of a call, whose name is bounded already.
     pub(super) fn of_call(method: Method, name: &'a str) -> Self {
         let mut labels = Self(Vec::with_capacity(8));
         labels.push("mcp.method.name", method.as_str());

@@ -4,10 +4,10 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
-/// How many names there may be without a word on whether the server lists them.
+/// How many names there may be if the server's list is unknown.
 const CAPACITY: usize = 1_000;
 
-/// Stands for names that would be too many.
+/// The label in place of names beyond the bound.
 const OTHER: &str = "_other";
 
 /// The names that are labels.

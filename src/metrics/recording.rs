@@ -14,11 +14,11 @@ use std::{
     },
 };
 
-/// Counts calls as a [`Sink`], and decisions as an [`Observer`].
+/// Records calls as a [`Sink`], and decisions as an [`Observer`].
 ///
-/// Clones count into the same instruments. See the [module page](super) for the instruments and an
-/// example. As a sink alone, it knows nothing of repeats, dials and connections; as an observer alone,
-/// nothing of durations and attempts.
+/// Clones record into the same instruments. See the [module page](super) for the instruments and an
+/// example. A sink alone records no repeats, dials and connections. An observer alone records no
+/// durations and attempts.
 #[derive(Clone)]
 pub struct Metrics {
     shared: Arc<Shared>,
@@ -38,15 +38,15 @@ struct Watched {
 }
 
 impl Metrics {
-    /// Counts by the facade of the crate `metrics`: into the recorder that is installed when something is
-    /// counted. The descriptions go to the one that is installed now.
+    /// Records by the facade of the crate `metrics`, into the recorder that is installed at that
+    /// time. The descriptions go to the recorder that is installed now, so install it first.
     #[cfg(feature = "metrics")]
     #[must_use]
     pub fn facade() -> Self {
         Self::new(super::facade::Facade::new())
     }
 
-    /// Counts by the instruments of a meter.
+    /// Records by the instruments of a meter.
     #[cfg(feature = "otel")]
     #[must_use]
     pub fn of_meter(meter: &opentelemetry::metrics::Meter) -> Self {
@@ -63,7 +63,7 @@ impl Metrics {
         }
     }
 
-    /// Counts the lines that this log loses, too: with the next call, or the next event.
+    /// Counts the lost lines of this log too, at the next call or event.
     #[must_use]
     pub fn watching(mut self, log: &JsonLines) -> Self {
         self.watched = Some(Watched {
@@ -91,7 +91,7 @@ impl Metrics {
         }
     }
 
-    /// The name as a label. A URI is none.
+    /// The name as a label. Empty for a URI.
     fn label<'a>(
         &self,
         method: Method,
@@ -122,7 +122,7 @@ impl Sink for Metrics {
             Side::Internal => Instrument::OtherDuration,
         };
         let transport = route.transport().map(Transport::as_str);
-        // Of another server, it may be any text.
+        // Any text, if it is of another server.
         let version = route.protocol_version().map(shown_name);
         let labels = Labels::of_call(record.method(), &name)
             .with_some("error.type", record.error_type())

@@ -32,7 +32,7 @@ impl<'a> CallRef<'a> {
         }
     }
 
-    /// Which request it is.
+    /// The kind of request.
     #[must_use]
     pub fn method(&self) -> Method {
         self.method
@@ -44,28 +44,28 @@ impl<'a> CallRef<'a> {
         self.name
     }
 
-    /// The id that the log line of the call has. None if there is no [log](crate::call_log), if the layer
-    /// stands inside of [`Classify`](crate::classify::Classify), or for a heartbeat, which is sent beside the
+    /// The id of the call's log line. `None` without a [log](crate::call_log), for a layer inside
+    /// [`Classify`](crate::classify::Classify), and for a heartbeat, which is sent outside the
     /// layers.
     #[must_use]
     pub fn id(&self) -> Option<CallId> {
         self.id
     }
 
-    /// Whether the server lists what is called, if that is known.
+    /// Whether the server lists what is called. `None` if that is unknown.
     #[must_use]
     pub fn is_listed(&self) -> Option<bool> {
         self.is_listed
     }
 
-    /// The number of the attempt, from 1. None if the layer does not count them.
+    /// The number of the attempt, from 1. `None` if the layer does not count attempts.
     #[must_use]
     pub fn attempt(&self) -> Option<u32> {
         self.attempt
     }
 }
 
-/// What a layer keeps of a call that it has passed on.
+/// The part of a call that a layer keeps after it has passed the call on.
 pub(crate) struct Name {
     method: Method,
     text: Box<str>,

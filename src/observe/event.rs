@@ -2,10 +2,10 @@ use super::CallRef;
 use crate::failure::{Class, Failure, LimitReached, Stopped};
 use std::time::Duration;
 
-/// What a layer decided.
+/// A decision of a layer.
 ///
-/// The [module page](super) says who tells it, and when. Variants and fields may be added: match with
-/// `..` and a last arm for the rest.
+/// The [module page](super) says which layer reports it, and when. Variants and fields may be added:
+/// match with `..`, and have an arm for the rest.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
@@ -14,12 +14,12 @@ pub enum Event<'a> {
     RetryScheduled {
         /// The call, and the attempt that failed.
         call: CallRef<'a>,
-        /// What it failed with.
+        /// The failure of the attempt.
         failure: &'a Failure,
         /// The wait before the next attempt.
         wait: Duration,
-        /// How many more repeats the budget would pay for now. None without a budget, and for one of
-        /// tower's, which does not tell.
+        /// How many more repeats the budget would pay for now. `None` without a budget, and for one
+        /// of tower's, which does not say.
         budget_left: Option<u32>,
     },
     /// An attempt waits at the [shared gate](crate::retry::RetryAfterGate), since the server asked an earlier call
@@ -33,22 +33,22 @@ pub enum Event<'a> {
         /// The time until the attempt goes out, if no further hint comes.
         wait: Duration,
     },
-    /// A call fails and is not repeated, though waiting might have helped.
+    /// A call fails and is not repeated, although waiting might have helped.
     #[non_exhaustive]
     GaveUp {
         /// The call, and its last attempt.
         call: CallRef<'a>,
-        /// What the call fails with.
+        /// The failure of the call.
         failure: &'a Failure,
         /// Why it is not repeated.
         stopped: Stopped,
     },
-    /// The budget does not pay for a repeat that would be made otherwise.
+    /// The budget does not pay for a repeat.
     #[non_exhaustive]
     BudgetRefused {
         /// The call, and the attempt that failed.
         call: CallRef<'a>,
-        /// What it failed with.
+        /// The failure of the attempt.
         failure: &'a Failure,
     },
     /// A call ran into a limit of time.
@@ -56,19 +56,19 @@ pub enum Event<'a> {
     LimitReached {
         /// The call, and the attempt that ran.
         call: CallRef<'a>,
-        /// Which limit, how long it was, and by [`Limit::setting`](crate::failure::Limit::setting) the
+        /// The limit, its length, and by [`Limit::setting`](crate::failure::Limit::setting) the
         /// setting that raises it.
         limit: &'a LimitReached,
     },
-    /// A result that is a failure had no flag, and was flagged.
+    /// A result without a flag was a failure, and was flagged.
     #[non_exhaustive]
     ResultFlagged {
         /// The call.
         call: CallRef<'a>,
-        /// What the result says.
+        /// The failure in the result.
         failure: &'a Failure,
     },
-    /// The client of a call was told that the call is alive, by progress from the server itself.
+    /// The server told the client of a call that the call is alive, by a report of progress.
     #[non_exhaustive]
     HeartbeatSent {
         /// The call.
@@ -79,7 +79,7 @@ pub enum Event<'a> {
     /// A dial begins.
     #[non_exhaustive]
     Dialing {
-        /// The number of the dial. Later dials have higher numbers; some are left out.
+        /// The number of the dial. Later dials have higher numbers; some numbers are skipped.
         dial: u64,
     },
     /// A dial failed.
@@ -87,15 +87,15 @@ pub enum Event<'a> {
     DialFailed {
         /// The number of the dial.
         dial: u64,
-        /// What it failed with.
+        /// The failure of the dial.
         failure: &'a Failure,
     },
-    /// A dial gave a connection, which is in use now.
+    /// A dial made a connection, which is in use now.
     #[non_exhaustive]
     Connected {
         /// The number of the dial.
         dial: u64,
-        /// The number of the connection; the first is 1.
+        /// The number of the connection, from 1.
         generation: u64,
     },
     /// A connection is lost: new calls get another one.
@@ -103,10 +103,10 @@ pub enum Event<'a> {
     ConnectionLost {
         /// The number of the connection.
         generation: u64,
-        /// What showed it.
+        /// The failure that showed it.
         failure: &'a Failure,
     },
-    /// Calls were not answered in time, and the connection is asked whether it is alive.
+    /// Calls were not answered in time, so the connection is probed.
     #[non_exhaustive]
     ProbeStarted {
         /// The number of the connection.
@@ -117,7 +117,7 @@ pub enum Event<'a> {
     ProbeFailed {
         /// The number of the connection.
         generation: u64,
-        /// What the probe failed with.
+        /// The failure of the probe.
         failure: &'a Failure,
     },
     /// The stack is shut by its first fatal failure.
@@ -129,7 +129,7 @@ pub enum Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// The name of its kind, as a metric has it: `retry_scheduled`.
+    /// The name of the kind, for a metric: `retry_scheduled`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -165,7 +165,7 @@ impl<'a> Event<'a> {
         }
     }
 
-    /// The failure that led to it.
+    /// The failure that caused it.
     #[must_use]
     pub const fn failure(&self) -> Option<&'a Failure> {
         match self {

@@ -1,56 +1,56 @@
-//! Watches what the layers decide: repeats, limits, connections, the end.
+//! Observes the decisions of the layers: repeats, limits, connections, the end.
 //!
-//! Each layer tells an [`Observer`] of an [`Event`] when it decides something. An observer is a type of
-//! yours, or a closure over `&Event<'_>`. Give it to the [preset](crate::preset::ResilienceBuilder::observer)
-//! once, or to single layers.
+//! A layer reports each decision as an [`Event`] to an [`Observer`]. An observer is a type of yours,
+//! or a closure over `&Event<'_>`. Give it to the
+//! [preset](crate::preset::ResilienceBuilder::observer) once, or to single layers.
 //!
-//! | Event | Told by | When |
+//! | Event | Reported by | When |
 //! |---|---|---|
 //! | [`RetryScheduled`](Event::RetryScheduled) | [`retry`](crate::retry) | an attempt failed, and another follows after a wait |
 //! | [`CallHeld`](Event::CallHeld) | `retry` | an attempt waits at the [shared gate](crate::retry::RetryAfterGate) |
-//! | [`GaveUp`](Event::GaveUp) | `retry` | a call fails that waiting might have helped; says [why](crate::failure::Stopped) |
+//! | [`GaveUp`](Event::GaveUp) | `retry` | a call fails, and waiting might have helped; says [why](crate::failure::Stopped) |
 //! | [`BudgetRefused`](Event::BudgetRefused) | `retry` | the budget does not pay for a repeat; `GaveUp` follows |
-//! | [`LimitReached`](Event::LimitReached) | `retry`, [`timeout`](crate::timeout) | a call ran into a limit of time; names the setting |
-//! | [`ResultFlagged`](Event::ResultFlagged) | [`is_error`](crate::is_error) | a result that is a failure had no flag, and was flagged |
-//! | [`HeartbeatSent`](Event::HeartbeatSent) | the adapter of a server | the client of a call that waits or says nothing was [told](crate::rmcp#progress) that it is alive |
+//! | [`LimitReached`](Event::LimitReached) | `retry`, [`timeout`](crate::timeout) | a call ran into a limit of time; has the setting |
+//! | [`ResultFlagged`](Event::ResultFlagged) | [`is_error`](crate::is_error) | a result without a flag was a failure, and was flagged |
+//! | [`HeartbeatSent`](Event::HeartbeatSent) | the adapter of a server | the server [told](crate::rmcp#progress) the client of a silent or waiting call that the call is alive |
 //! | [`Dialing`](Event::Dialing) | [`reconnect`](crate::reconnect) | a dial begins |
-//! | [`DialFailed`](Event::DialFailed) | `reconnect` | it fails |
-//! | [`Connected`](Event::Connected) | `reconnect` | it gives a connection; from generation 2 on, the connection is back |
+//! | [`DialFailed`](Event::DialFailed) | `reconnect` | a dial failed |
+//! | [`Connected`](Event::Connected) | `reconnect` | a dial made a connection; from generation 2 on, the connection is back |
 //! | [`ConnectionLost`](Event::ConnectionLost) | `reconnect` | a failure retires a connection |
 //! | [`ProbeStarted`](Event::ProbeStarted), [`ProbeFailed`](Event::ProbeFailed) | `reconnect` | a connection is [probed](crate::reconnect#probes) |
-//! | [`Shut`](Event::Shut) | [`fatal`](crate::fatal) | the stack shuts; once |
+//! | [`Shut`](Event::Shut) | [`fatal`](crate::fatal) | the stack shuts, once |
 //!
-//! A failure that no wait helps, such as `NotFound`, is no event: the [log](crate::call_log) has it.
+//! A failure that waiting does not help, such as `NotFound`, is no event. It is in the
+//! [log](crate::call_log).
 //!
 //! # Defaults
 //!
-//! Without an observer, the layers write [`TracingEvents`]. An observer takes its place. To have both,
+//! Without an observer, the layers write [`TracingEvents`]. An observer replaces that. To have both,
 //! [combine](Observer::and) them: `TracingEvents.and(observer)`.
 //!
-//! Reports that are no decisions stay in `tracing`, whatever observes: panics, crashes of a stack that keeps no
-//! log, and what the adapters have to say of a peer or at the start, such as lines that cannot be read or
-//! policies for tools that a server does not list.
+//! Reports that are no decisions always go to `tracing`: panics, crashes in a stack without a log,
+//! lines that an adapter cannot read, and policies for tools that a server does not list.
 //!
 //! # When to use it
 //!
-//! For metrics and alerts on decisions, while a call is still on its way. For one record of each call
-//! when it ends, use the [log](crate::call_log).
+//! For metrics and alerts on decisions, while a call is still running. For one record of each
+//! finished call, use the [log](crate::call_log).
 //!
-//! # How it is called
+//! # How an observer is called
 //!
-//! - On the task that decides, outside of all locks. A slow observer delays that task: count, or send
-//!   into a channel, and return.
-//! - With borrowed data. Nothing is allocated for an event. With an observer of yours, `retry` copies the
-//!   name of a call that has no further attempt, `timeout` the name of each call, and the adapter that of each
-//!   call with a progress token.
-//! - A panic in it is caught. The call goes on, and the first panic is reported by `tracing`.
-//! - Events of one call, and of one dial, come in order. A connection is in use when `Connected` is told,
-//!   so that on several threads a call may have lost it before.
-//! - Dropping a call is not a decision of a layer, and no event. A dropped connection or a
-//!   [shutdown](crate::reconnect::ReconnectHandle::shutdown) is none either.
+//! - It is called on the task that decides, outside all locks. A slow observer delays that task:
+//!   count, or send into a channel, and return.
+//! - It gets borrowed data, and an event allocates nothing. With an observer of yours, three places
+//!   copy a name: `retry` that of a call without a further attempt, `timeout` that of each call, and
+//!   the adapter that of each call with a progress token.
+//! - A panic in it is caught, and the call goes on. The first panic is reported by `tracing`.
+//! - Events of one call, and of one dial, come in order. A connection is already in use when
+//!   `Connected` is reported, so on several threads a call may have lost it before.
+//! - Dropping a call is no event, and neither is a dropped connection or a
+//!   [shutdown](crate::reconnect::ReconnectHandle::shutdown).
 //!
-//! Texts and names in an event come from outside. [`Failure::chain`](crate::Failure::chain) is fit for a log;
-//! the name of a call is as its caller gave it.
+//! Texts and names in an event come from outside. [`Failure::chain`](crate::Failure::chain) is masked
+//! and fit for a log. The name of a call is as its caller gave it.
 //!
 //! # Example
 //!

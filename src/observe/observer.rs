@@ -4,20 +4,20 @@ use std::{
     sync::Arc,
 };
 
-/// Watches what the layers decide.
+/// Observes the decisions of the layers.
 ///
-/// The [module page](super) says how it is called, and has an example. Closures over `&Event<'_>` are
-/// observers, and an [`Arc`] of one is one.
+/// See the [module page](super) for how it is called, and for an example. A closure over `&Event<'_>`
+/// is an observer, and so is an [`Arc`] of one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an observer",
     label = "this type does not implement `Observer`",
     note = "implement `mcp_resilience::observe::Observer` for it, or write a closure with the type of its argument: `|event: &Event<'_>| ..`"
 )]
 pub trait Observer: Send + Sync {
-    /// A layer decided something. Must not block.
+    /// Called when a layer has decided something. Must not block.
     fn on_event(&self, event: &Event<'_>);
 
-    /// This observer, and then another one. If this one panics, the other is told all the same.
+    /// This observer and then another. A panic in this one does not affect the other.
     fn and<O: Observer>(self, other: O) -> And<Self, O>
     where
         Self: Sized,

@@ -25,7 +25,7 @@ impl Observers {
         })))
     }
 
-    /// Whether the user watches.
+    /// Whether it is the user's.
     #[inline]
     pub(crate) fn is_own(&self) -> bool {
         self.0.is_some()
@@ -36,7 +36,7 @@ impl Observers {
         if self.is_own() { self } else { other }.clone()
     }
 
-    /// Never call it under a lock: the observer may ask the layer.
+    /// Never call it under a lock: the observer may call the layer.
     #[cold]
     pub(crate) fn tell(&self, event: &Event<'_>) {
         match &self.0 {
@@ -50,7 +50,7 @@ impl Own {
     fn tell(&self, event: &Event<'_>) {
         let told = catch_unwind(AssertUnwindSafe(|| self.observer.on_event(event)));
         if let Err(panic) = told {
-            // What it panicked with may panic when it is dropped.
+            // The payload may panic when it is dropped.
             let dropped = catch_unwind(AssertUnwindSafe(|| drop(panic)));
             if let Err(panic) = dropped {
                 std::mem::forget(panic);

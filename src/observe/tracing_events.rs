@@ -2,7 +2,7 @@ use super::{Event, Observer};
 use crate::text::shown_name;
 use std::time::Duration;
 
-/// Writes decisions as events of `tracing`: what the layers do without an observer.
+/// Writes decisions as events of `tracing`. The default of all layers.
 ///
 /// | Event | Level | Target |
 /// |---|---|---|
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// | [`ResultFlagged`](Event::ResultFlagged), of a call without a log line | warn | `mcp_resilience::is_error` |
 /// | [`ProbeStarted`](Event::ProbeStarted), [`ProbeFailed`](Event::ProbeFailed) | debug | `mcp_resilience::reconnect` |
 ///
-/// The others are in the [log line](crate::call_log) of the call, or follow from these.
+/// The other events are in the [log line](crate::call_log) of the call, or follow from these.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TracingEvents;
 
@@ -55,7 +55,7 @@ impl Observer for TracingEvents {
                 error = %failure.chain(),
                 "connection lost, the next call gets a new one"
             ),
-            // The line of a call that has one says it.
+            // If the call has a log line, that says it.
             Event::ResultFlagged { call, failure } if call.id().is_none() => tracing::warn!(
                 target: "mcp_resilience::is_error",
                 tool = shown_name(call.name()),

@@ -1,6 +1,6 @@
 use std::{fmt, time::Duration};
 
-/// Why the settings of a layer, or of a policy for some tools, cannot work.
+/// Why the settings of a layer or of a policy cannot work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub struct InvalidPolicy {
     rule: Option<Box<str>>,
@@ -8,7 +8,7 @@ pub struct InvalidPolicy {
 }
 
 impl InvalidPolicy {
-    /// In the policy that this rule is for.
+    /// In the policy of this rule.
     pub(super) fn of(rule: &str, problem: Problem) -> Self {
         Self {
             rule: Some(rule.into()),
@@ -41,23 +41,23 @@ impl fmt::Display for InvalidPolicy {
     }
 }
 
-/// A setting that cannot work, or two that do not fit each other.
+/// A setting that cannot work, or two settings that contradict each other.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
-    /// No attempt could ever end well.
+    /// No attempt could succeed.
     #[error("`attempt_timeout` is zero: give an attempt some time")]
     ZeroAttemptTimeout,
-    /// No attempt could ever end well.
+    /// No attempt could succeed.
     #[error("`ceiling` is zero: give an attempt some time")]
     ZeroCeiling,
-    /// No call could ever end well.
+    /// No call could succeed.
     #[error("`deadline` is zero: give calls some time, or use `no_deadline`")]
     ZeroDeadline,
-    /// No call could ever be repeated.
+    /// No call could be repeated.
     #[error("`retry_window` is zero: give repeats some time, or set `max_attempts` to 1")]
     ZeroRetryWindow,
-    /// A call that is never made.
+    /// No attempt would be made.
     #[error("`max_attempts` is 0: a call is made at least once, and 1 means no repeat")]
     NoAttempts,
     /// The call would end before the attempt.
@@ -93,7 +93,7 @@ pub enum Problem {
         /// The longest that it may take with progress.
         ceiling: Duration,
     },
-    /// Repeats would begin after the call's end.
+    /// Repeats would begin after the end of the call.
     #[error(
         "`retry_window` ({window:?}) is longer than `deadline` ({deadline:?}), the limit of the \
          whole call: raise the deadline, or lower the retry window"

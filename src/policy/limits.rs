@@ -8,24 +8,24 @@ const CEILING: Duration = Duration::from_secs(60 * 60);
 /// The retry window, unless it or the deadline is set: callers hang up after 60 s.
 const RETRY_WINDOW: Duration = Duration::from_secs(55);
 
-/// The limits of time of a call, with all defaults filled in.
+/// The limits of time of a call, with all defaults applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// The limit of an attempt. None if something else ends it no later.
+    /// The limit of an attempt. `None` if another limit ends it no later.
     pub(crate) attempt: Option<Duration>,
-    /// What that would be without a deadline: for a call with one of its own.
+    /// The same without a deadline, for a call that has a deadline of its own.
     without_deadline: Option<Duration>,
-    /// The longest that an attempt goes on with progress; a call with a deadline goes on for that
-    /// at least.
+    /// The longest that an attempt goes on with progress. A call with a deadline goes on for at least
+    /// this time.
     pub(crate) ceiling: Duration,
     pub(crate) deadline: Option<Duration>,
     pub(crate) retry_window: Option<Duration>,
 }
 
 impl Limits {
-    /// Fills in what a policy leaves out: from the layer's settings, else from the defaults.
+    /// Takes from the layer's settings, else from the defaults, what a policy leaves out.
     ///
-    /// Only what the policy says can conflict with something; what the layer says gives way.
+    /// Only settings of the policy can contradict each other. Those of the layer adapt.
     pub(crate) fn new(
         policy: &Policy,
         layer: &Policy,
@@ -47,11 +47,11 @@ impl Limits {
         }
         let window = policy.retry_window.or(layer.retry_window);
         let deadline = deadline.flatten();
-        // A deadline says how long the caller waits. That there is none says nothing.
+        // A deadline says how long the caller waits. `no_deadline` says nothing about that.
         let window = window.unwrap_or(Some(deadline.unwrap_or(RETRY_WINDOW)));
         let within_ceiling = |limit: Duration| ceiling.map_or(limit, |ceiling| limit.min(ceiling));
         let said = policy.attempt_timeout.or(layer.attempt_timeout);
-        // If the deadline ends it no later, that is the one to be named.
+        // If the deadline ends it no later, the failure names the deadline.
         let default =
             default_attempt.filter(|limit| deadline.is_none_or(|deadline| *limit < deadline));
         let attempt = said.or(default).map(within_ceiling);
@@ -71,10 +71,10 @@ impl Limits {
 }
 
 impl Limits {
-    /// The same for a call with limits of its own: what it does not say gives way to what it says.
+    /// The same for a call with limits of its own. All other limits adapt to them.
     pub(crate) fn with(self, options: &CallOptions) -> Self {
         let inherited = match options.deadline {
-            // If the deadline ends it no later, that is the one to be named.
+            // If the deadline ends it no later, the failure names the deadline.
             Some(deadline) => self.without_deadline.filter(|limit| *limit < deadline),
             None => self.attempt,
         };

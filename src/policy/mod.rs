@@ -1,24 +1,25 @@
-//! What applies to one tool: limits of time, attempts, waits, whether it may run again, its budget.
+//! Settings for single tools: limits of time, attempts, waits, whether a repeat is safe, and the
+//! budget.
 //!
-//! A [`Policy`] holds the settings that differ for a tool. A setting that it leaves out is that of
-//! the layer. [`Policies`] say which calls a policy is for. Both are read by
-//! [`timeout`](crate::timeout) and [`retry`](crate::retry); the [preset](crate::preset) takes them
-//! once and gives them to both.
+//! A [`Policy`] holds the settings that differ. What it leaves out is as the layer has it.
+//! [`Policies`] say which calls a policy is for. [`timeout`](crate::timeout) and
+//! [`retry`](crate::retry) read both; the [preset](crate::preset) takes them once and gives them to
+//! both.
 //!
 //! # Which policy applies
 //!
-//! At most one applies to a call, as a whole:
+//! At most one applies to a call:
 //!
 //! 1. that of the [tool's name](Policies::tool);
-//! 2. else the first that fits, in the order given: by [hints](Policies::hinted), or by a
-//!    [function of the call](Policies::when);
+//! 2. else the first that fits, in the given order: by [hints](Policies::hinted), or by a [function
+//!    of the call](Policies::when);
 //! 3. else none: the layer's settings apply.
 //!
-//! # Settings that do not fit each other
+//! # Settings that contradict each other
 //!
-//! They are refused when the layer is built; the error names the tool, the setting and its value.
-//! A setting that only the layer has gives way to one of the policy: a policy with a deadline of 5 s
-//! needs no shorter attempt timeout than the layer's.
+//! The layer is not built. The error names the tool, the setting and its value. A setting of the
+//! layer adapts to one of the policy: a policy with a deadline of 5 s needs no shorter attempt
+//! timeout than the layer's.
 //!
 //! # Example
 //!

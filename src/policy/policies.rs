@@ -2,9 +2,9 @@ use super::{InvalidPolicy, Policy, Problem, Table};
 use crate::call::{Hints, ToolCall};
 use std::{fmt, sync::Arc};
 
-/// Which policy applies to which calls.
+/// Which policy is for which calls.
 ///
-/// See the [module page](super) for the order in which they are asked.
+/// See the [module page](super) for the order.
 ///
 /// ```
 /// use mcp_resilience::policy::{Policies, Policy};
@@ -34,7 +34,7 @@ impl Policies {
         Self::default()
     }
 
-    /// The policy for the tool of this name. It replaces an earlier one for the same name.
+    /// Sets the policy for the tool of this name. It replaces an earlier one for the same name.
     pub fn tool(mut self, name: impl Into<Box<str>>, policy: Policy) -> Self {
         let name = name.into();
         self.named.retain(|(other, _)| *other != name);
@@ -42,7 +42,7 @@ impl Policies {
         self
     }
 
-    /// The policy for calls whose [hints](ToolCall::hints) satisfy the function.
+    /// Adds a policy for calls whose [hints](ToolCall::hints) satisfy the function.
     pub fn hinted(
         self,
         fits: impl Fn(Hints) -> bool + Send + Sync + 'static,
@@ -51,9 +51,11 @@ impl Policies {
         self.when(move |call| fits(call.hints()), policy)
     }
 
-    /// The policy for calls that satisfy the function. It runs for each call without a policy by
-    /// name, once in each layer that reads policies; in a retry layer also after each attempt that
-    /// failed, for what it then says of a repeat: the stricter of both holds. A panic in it passes to the caller.
+    /// Adds a policy for calls that satisfy the function.
+    ///
+    /// The function runs for each call without a policy by name, once in each layer that reads
+    /// policies. In a retry layer it runs again after each failed attempt; if it then selects another
+    /// policy, the stricter of both decides about a repeat. A panic in it passes to the caller.
     pub fn when(
         mut self,
         fits: impl Fn(&dyn ToolCall) -> bool + Send + Sync + 'static,
@@ -63,7 +65,7 @@ impl Policies {
         self
     }
 
-    /// The names that have a policy of their own: to compare them with those of a server.
+    /// The names that have a policy, to compare them with those of a server.
     pub fn tool_names(&self) -> impl Iterator<Item = &str> {
         self.named.iter().map(|(name, _)| &**name)
     }
@@ -74,7 +76,7 @@ impl Policies {
         self.named.is_empty() && self.rules.is_empty()
     }
 
-    /// Makes of each policy what a layer needs of it; `layer` is for the calls without one.
+    /// Converts each policy to what a layer needs. `layer` is for the calls without one.
     pub(crate) fn table<T>(
         &self,
         layer: T,

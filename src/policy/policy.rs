@@ -2,8 +2,8 @@ use super::Problem;
 use crate::backoff::{Backoff, Waits};
 use std::time::Duration;
 
-/// Settings for one tool, for several, or for a whole layer. A setting that is left out is that of the
-/// layer, and for a layer its default.
+/// Settings for one tool, for several, or for a whole layer. A policy for tools takes from the layer
+/// what it leaves out; a policy for a layer takes the default.
 ///
 /// ```
 /// use mcp_resilience::policy::Policy;
@@ -21,7 +21,7 @@ use std::time::Duration;
 pub struct Policy {
     pub(crate) attempt_timeout: Option<Duration>,
     pub(crate) ceiling: Option<Duration>,
-    // The inner `None` says that there is none.
+    // The inner `None` means that there is none.
     pub(crate) deadline: Option<Option<Duration>>,
     pub(crate) retry_window: Option<Option<Duration>>,
     pub(crate) max_attempts: Option<u32>,
@@ -43,34 +43,34 @@ impl Policy {
         Self::default()
     }
 
-    /// The longest that an attempt may go on without an answer or a report of progress.
+    /// The longest that an attempt may go on without an answer or a report of progress. Default: 10
+    /// minutes in a server, 60 s in a client.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.attempt_timeout = Some(limit);
         self
     }
 
-    /// The longest that an attempt may go on with reports of progress.
+    /// The longest that an attempt may go on with reports of progress. Default: 1 h.
     pub fn ceiling(mut self, limit: Duration) -> Self {
         self.ceiling = Some(limit);
         self
     }
 
-    /// The longest that the whole call may go on without an answer or a report of progress. See
-    /// [`RetryBuilder::deadline`](crate::retry::RetryBuilder::deadline).
+    /// The longest that the whole call may go on without an answer or a report of progress. Default:
+    /// no limit. See [`RetryBuilder::deadline`](crate::retry::RetryBuilder::deadline).
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = Some(Some(limit));
         self
     }
 
-    /// No deadline, even if the layer has one. The retry window is then 55 s, unless something else is
-    /// said of it.
+    /// No deadline, even if the layer has one. The retry window is then 55 s, unless it is set.
     pub fn no_deadline(mut self) -> Self {
         self.deadline = Some(None);
         self
     }
 
-    /// The time after the call's begin in which it may wait and be made again. See
-    /// [`RetryBuilder::retry_window`](crate::retry::RetryBuilder::retry_window).
+    /// The time after the start of the call in which waits and further attempts may begin. Default:
+    /// 55 s. See [`RetryBuilder::retry_window`](crate::retry::RetryBuilder::retry_window).
     pub fn retry_window(mut self, window: Duration) -> Self {
         self.retry_window = Some(Some(window));
         self
@@ -83,13 +83,13 @@ impl Policy {
         self
     }
 
-    /// How many attempts are made in all, the first included; 1 for no repeat.
+    /// How many attempts are made in all; 1 for no repeat. Default: 3.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.max_attempts = Some(attempts);
         self
     }
 
-    /// The ceilings of the waits between attempts.
+    /// The longest waits between attempts, from which the waits are drawn.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.waits = Some(Waits::Ceilings(backoff));
         self
@@ -104,14 +104,14 @@ impl Policy {
         self
     }
 
-    /// Says whether the tool may run twice, whatever its hints and the layer's
+    /// Sets whether a repeat is safe, whatever the hints of the tool and the layer's
     /// [`repeat_ok`](crate::retry::RetryBuilder::repeat_ok) say.
     pub fn repeat_ok(mut self, may_run_twice: bool) -> Self {
         self.repeat_ok = Some(may_run_twice);
         self
     }
 
-    /// A retry budget of its own, apart from that of the layer. See
+    /// A retry budget apart from that of the layer. See
     /// [`RetryBuilder::budget`](crate::retry::RetryBuilder::budget).
     ///
     /// If the policy is for several tools, they share it.
@@ -120,13 +120,13 @@ impl Policy {
         self
     }
 
-    /// No retry budget: every call is repeated up to its last attempt.
+    /// No retry budget: a call is repeated up to its last attempt.
     pub fn no_budget(mut self) -> Self {
         self.budget = Some(Budget::None);
         self
     }
 
-    /// What this policy says, and for the rest what the other says.
+    /// This policy, and for the rest the other.
     pub(crate) fn or(self, other: &Self) -> Self {
         Self {
             attempt_timeout: self.attempt_timeout.or(other.attempt_timeout),
@@ -140,7 +140,7 @@ impl Policy {
         }
     }
 
-    /// Refuses settings that cannot work, whatever the others are.
+    /// Refuses settings that cannot work with any others.
     pub(super) fn check(&self) -> Result<(), Problem> {
         let is_zero = |limit: Option<Duration>| limit.is_some_and(|limit| limit.is_zero());
         if is_zero(self.attempt_timeout) {

@@ -2,14 +2,14 @@ use super::policies::Rule;
 use crate::call::{Method, ToolCall};
 use std::sync::Arc;
 
-/// Which settings of one layer apply to which calls.
+/// The settings of one layer, and which calls they are for.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
-    // There are few, and most differ in their length: comparing beats hashing and sorting.
+    // There are few names, and most differ in length: comparing is faster than hashing.
     named: Box<[(Box<str>, T)]>,
     rules: Box<[(Rule, T)]>,
     layer: T,
-    /// Of a call with settings of its own: where its policy was, which may change while it runs.
+    /// For a call with settings of its own: the place of its policy, which may change while it runs.
     before: Option<(Arc<Self>, Place)>,
 }
 
@@ -21,7 +21,7 @@ impl Place {
     const LAYER: Self = Self(u32::MAX);
     const LAYER_BEFORE: Self = Self(u32::MAX - 1);
 
-    /// The entries are counted through: first those by name, then the rules.
+    /// Entries are numbered: first those by name, then the rules.
     fn new(at: usize) -> Self {
         u32::try_from(at).map_or(Self::LAYER, Self)
     }
@@ -37,7 +37,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// A table for one call, which has settings of its own.
+    /// A table for one call with settings of its own.
     pub(crate) fn of_call(settings: T) -> Self {
         Self {
             named: Box::default(),
@@ -47,8 +47,8 @@ impl<T> Table<T> {
         }
     }
 
-    /// The same, of a call whose policy in another table still counts: once it is another one, that one
-    /// is found.
+    /// The same, for a call whose policy in another table still counts. If that policy changes, the
+    /// new one is used.
     pub(crate) fn after(self, table: Arc<Self>, place: Place) -> Self {
         Self {
             before: Some((table, place)),
@@ -56,7 +56,7 @@ impl<T> Table<T> {
         }
     }
 
-    /// Where what applies to this call is.
+    /// The place of the entry for this call.
     #[inline]
     pub(crate) fn find(&self, call: &impl ToolCall) -> Place {
         if self.named.is_empty() && self.rules.is_empty() && self.before.is_none() {
@@ -65,7 +65,7 @@ impl<T> Table<T> {
         self.look_up(call)
     }
 
-    /// What is at a place of this table.
+    /// The entry at a place.
     #[inline]
     pub(crate) fn at(&self, place: Place) -> &T {
         if place == Place::LAYER {
@@ -79,12 +79,12 @@ impl<T> Table<T> {
             .unwrap_or_else(|| self.elsewhere(place))
     }
 
-    /// What applies to calls without a policy.
+    /// The entry for calls without a policy.
     pub(crate) fn layer(&self) -> &T {
         &self.layer
     }
 
-    /// In the table that was before.
+    /// In the table of the layer.
     #[cold]
     fn elsewhere(&self, place: Place) -> &T {
         match &self.before {

@@ -14,10 +14,10 @@ use crate::{
 use std::time::Duration;
 use tower::layer::util::{Identity, Stack};
 
-/// The limit of an attempt around a tool, unless it is set: a hang ends, a slow tool works.
+/// The default limit of an attempt around a tool: a hang ends, a slow tool works.
 const AROUND_A_TOOL: Duration = Duration::from_secs(10 * 60);
 
-/// The limit of an attempt around a connection, unless it is set: that of the SDKs.
+/// The default limit of an attempt around a connection, as in the SDKs.
 const AROUND_A_CONNECTION: Duration = Duration::from_secs(60);
 
 /// Settings of a [`ResilienceLayer`] that are not the [defaults](super#defaults).
@@ -52,26 +52,26 @@ pub struct ResilienceBuilder<L = Identity, M = NoKeys> {
 }
 
 impl<L, M> ResilienceBuilder<L, M> {
-    /// Where the log goes, and what of the arguments; [`CallLogLayer::off`] for none.
+    /// The log. [`CallLogLayer::off`] for none. Default: one line for each call on stderr.
     pub fn log(mut self, layer: CallLogLayer) -> Self {
         self.log = Some(layer);
         self
     }
 
-    /// Runs a call that has a key once, and brings its first answer to each attempt: see
-    /// [`idempotency`](crate::idempotency). Results have to be
-    /// [`StoredResult`](crate::idempotency::StoredResult)s then.
+    /// Runs a call with a key once, and answers its repeats from a store: see
+    /// [`idempotency`](crate::idempotency). The result type has to be a
+    /// [`StoredResult`](crate::idempotency::StoredResult). Default: keys are ignored.
     pub fn idempotency(self, layer: IdempotencyLayer) -> ResilienceBuilder<L, IdempotencyLayer> {
         self.changed(|inside, _| (inside, layer))
     }
 
-    /// Which unflagged results are failures.
+    /// How failures without a flag are found.
     pub fn is_error(mut self, layer: IsErrorLayer) -> Self {
         self.is_error = layer;
         self
     }
 
-    /// What shuts at the first fatal failure: to be shared with other stacks of the process.
+    /// The layer that shuts at the first fatal failure. Other stacks of the process may share it.
     pub fn fatal(mut self, layer: FatalLayer) -> Self {
         self.fatal = layer;
         self
@@ -100,14 +100,15 @@ impl<L, M> ResilienceBuilder<L, M> {
         self
     }
 
-    /// Which errors of yours mean what.
+    /// How errors of yours are classified.
     pub fn classify(mut self, layer: ClassifyLayer) -> Self {
         self.classify = layer;
         self
     }
 
-    /// What applies to every call, unless a policy [of its tool](Self::policies) says otherwise: limits of time,
-    /// attempts, waits, budget. What it leaves out is as the [retry](Self::retry) layer has it.
+    /// Settings for every call without a policy [of its tool](Self::policies): limits of time,
+    /// attempts, waits, budget. What the policy leaves out is as the [retry](Self::retry) layer has
+    /// it.
     ///
     /// ```
     /// use mcp_resilience::{ResilienceLayer, policy::Policy};
@@ -124,36 +125,38 @@ impl<L, M> ResilienceBuilder<L, M> {
     }
 
     /// The longest that one attempt may go on without an answer or a report of progress; see
-    /// [`timeout`](crate::timeout). It fits into the [`deadline`](crate::retry::RetryBuilder::deadline)
-    /// of the [retry](Self::retry), if that has one.
+    /// [`timeout`](crate::timeout). It has to fit into the
+    /// [`deadline`](crate::retry::RetryBuilder::deadline) of the [retry](Self::retry) layer. Default:
+    /// 10 minutes around a tool, 60 s around a connection.
     pub fn attempt_timeout(mut self, limit: Duration) -> Self {
         self.policy = self.policy.attempt_timeout(limit);
         self
     }
 
     /// The longest that one attempt, and a call with a deadline, may go on with reports of progress.
+    /// Default: 1 h.
     pub fn ceiling(mut self, limit: Duration) -> Self {
         self.policy = self.policy.ceiling(limit);
         self
     }
 
-    /// The longest that a call waits for the service within to be ready: the
-    /// [retry window](crate::retry::RetryBuilder::retry_window), unless it is set.
+    /// The longest that a call waits for the inner service to be ready. Default: the [retry
+    /// window](crate::retry::RetryBuilder::retry_window).
     pub fn patience(mut self, limit: Duration) -> Self {
         self.patience = Some(limit);
         self
     }
 
-    /// Other limits, attempts, waits and budgets for some tools, instead of the policies of the
+    /// Other limits, attempts, waits and budgets for some tools. They replace the policies of the
     /// [retry](Self::retry) layer.
     pub fn policies(mut self, policies: Policies) -> Self {
         self.policies = Some(policies);
         self
     }
 
-    /// What [watches](crate::observe) the decisions of all layers, instead of
-    /// [`TracingEvents`](crate::observe::TracingEvents): repeats, limits, connections, the end. A layer with an
-    /// observer of its own keeps that; a [`fatal`](Self::fatal) layer tells both.
+    /// The [observer](crate::observe) of all layers, in place of
+    /// [`TracingEvents`](crate::observe::TracingEvents). A layer with an observer of its own keeps
+    /// that one; a [`fatal`](Self::fatal) layer tells both.
     ///
     /// ```
     /// use mcp_resilience::{
@@ -172,8 +175,8 @@ impl<L, M> ResilienceBuilder<L, M> {
         self
     }
 
-    /// A layer of others right inside of `Classify`: a concurrency limit, a circuit breaker, a rate
-    /// limit. Given again, the first is the outermost.
+    /// Adds a layer right inside `Classify`: a concurrency limit, a circuit breaker, a rate limit. Of
+    /// several, the first is the outermost.
     ///
     /// See [a circuit breaker](crate::guide::limits#a-circuit-breaker) for a layer whose error hides the
     /// failure inside.
@@ -217,7 +220,7 @@ impl<L, M> ResilienceBuilder<L, M> {
     ///
     /// # Errors
     ///
-    /// When a setting cannot work, or two do not fit each other; the error names them.
+    /// If a setting cannot work, or two contradict each other. The error names them.
     pub fn build(self) -> Result<ResilienceLayer<L, M>, InvalidPolicy> {
         let (said, own) = self.retry.said();
         let policies = self.policies.as_ref().unwrap_or(own);
@@ -226,7 +229,7 @@ impl<L, M> ResilienceBuilder<L, M> {
                 .within(&self.policy, policies, &self.observers, self.gate.as_ref())?;
         let settings = self.policy.or(said);
         let timeout = |limit| {
-            // The retry layer tells of each limit, and knows the attempt.
+            // The retry layer reports each limit, and knows the attempt.
             TimeoutLayer::with_policies(&settings, Some(limit), policies, Observers::default())
         };
         let mut ready = AlwaysReadyLayer::new();

@@ -18,9 +18,9 @@ use tower::{Layer, Service, layer::util::Identity};
 
 /// Wraps services in all layers, in the recommended order.
 ///
-/// The services of one layer share its budget, its log and its end. See the
-/// [module page](super) for the order, the defaults and an example. `L` are layers of others, right
-/// inside of [`Classify`], by [`layer_inside`](ResilienceBuilder::layer_inside).
+/// The services of one layer share its budget, its log and its end. See the [module page](super) for
+/// the order and the defaults. `L` are your layers right inside [`Classify`], by
+/// [`layer_inside`](ResilienceBuilder::layer_inside).
 ///
 /// ```
 /// use mcp_resilience::ResilienceLayer;
@@ -46,10 +46,10 @@ pub struct ResilienceLayer<L = Identity, M = NoKeys> {
     pub(super) observers: Observers,
 }
 
-/// What [`ResilienceLayer::connect`] wraps in all layers, unless it has others inside.
+/// The service that [`ResilienceLayer::connect`] makes, without layers of yours.
 pub type Connected<C> = Resilience<Reconnect<Connection<C>>>;
 
-/// What [`ResilienceLayer::connect`] gives to watch the connection, and to end it.
+/// Watches the connection, and ends it.
 type Handle<C> = ReconnectHandle<Connection<C>>;
 
 /// One of the connections.
@@ -75,8 +75,8 @@ impl ResilienceLayer {
 }
 
 impl<L, M: HearsKeys> ResilienceLayer<L, M> {
-    /// Waits for runs that have lost their caller, and settles unknown outcomes. `None` if keys are not
-    /// looked at.
+    /// Waits for runs that have lost their caller, and settles unknown outcomes. `None` if keys are
+    /// ignored.
     #[must_use]
     pub fn idempotency_handle(&self) -> Option<&IdempotencyHandle> {
         self.keys.handle()
@@ -84,19 +84,20 @@ impl<L, M: HearsKeys> ResilienceLayer<L, M> {
 }
 
 impl<L, M> ResilienceLayer<L, M> {
-    /// What to wait on for the first fatal failure.
+    /// The handle to wait on for the first fatal failure.
     #[must_use]
     pub fn fatal_handle(&self) -> FatalHandle {
         self.fatal.handle()
     }
 
-    /// Where the log goes, for [`flush`](Sink::flush) at the end of the process; none if it is off.
+    /// The sink of the log, for [`flush`](Sink::flush) at the end of the process. `None` if the log
+    /// is off.
     #[must_use]
     pub fn log_sink(&self) -> Option<Arc<dyn Sink>> {
         self.log.sink()
     }
 
-    /// What is told of decisions by whatever else serves this stack.
+    /// The observers, for an adapter that serves this stack.
     #[cfg_attr(
         not(feature = "rmcp"),
         allow(dead_code, reason = "only adapters of servers ask for it")
@@ -105,18 +106,20 @@ impl<L, M> ResilienceLayer<L, M> {
         &self.observers
     }
 
-    /// The policies for single tools: to compare their names with those of a server.
+    /// The policies for single tools, to compare their names with those of a server.
     pub fn policies(&self) -> &Policies {
         self.retry.said().1
     }
 
-    /// Wraps a connector: the connections it makes get the timeout, and all of them together the
-    /// other layers. Each is classified by itself too, so that a connection is replaced for what
-    /// its answers and errors mean, and not for their types alone; errors of the connector are
-    /// named by the same rules. A [probe](crate::reconnect#probes) asks the connection without these
-    /// layers. A call waits for a connection for half of the retry window at most, so
-    /// that what it fails with says why there is none. The handle watches the connection, and ends
-    /// it.
+    /// Wraps a connector. Each connection gets the timeout, and all connections together get the
+    /// other layers.
+    ///
+    /// Each connection is also classified by itself, so that it is replaced because of what its
+    /// answers and errors mean. Errors of the connector are classified by the same rules. A
+    /// [probe](crate::reconnect#probes) reaches the connection without these layers.
+    ///
+    /// A call waits for a connection for at most half of the retry window, so that its failure says
+    /// why there is none. The handle watches the connection, and ends it.
     pub fn connect<C, T, P>(
         &self,
         reconnect: &ReconnectLayer<T, P>,
@@ -155,7 +158,7 @@ impl<L, M> ResilienceLayer<L, M> {
     {
         let classified = self.classify.layer(self.inside.layer(inner));
         let retried = self.retry.layer(self.ready.layer(classified));
-        // Ready, whatever happens: a call that is refused is a call too, and has its line.
+        // Always ready: a refused call gets its log line too.
         let stopping = self.fatal.clone().answering().layer(retried);
         let flagging = self.is_error.layer(stopping);
         let keyed = Idempotency::with_mode(flagging, self.keys.clone());

@@ -11,13 +11,13 @@
 //! the tools    a service of yours, or a connection
 //! ```
 //!
-//! Right inside `Retry` stands [`AlwaysReady`](crate::always_ready::AlwaysReady): waiting for the
-//! service below is a part of the call, with its line and under its deadline. So the whole is always
-//! ready, also when it is shut: each call is answered and logged. A limit or a load shed belongs
+//! [`AlwaysReady`](crate::always_ready::AlwaysReady) is right inside `Retry`. Waiting for the service
+//! below is a part of the call, with its log line and under its deadline. So the stack is always
+//! ready, also after it has shut, and each call is answered and logged. Put a limit or a load shed
 //! inside.
 //!
-//! Any other order compiles; it gives up what its line says, and `Classify` around `IsError` reads
-//! results again that were failures with a name.
+//! Any other order compiles, and gives up what its line says. `Classify` around `IsError` would
+//! classify results that were failures with a class before.
 //!
 //! # Defaults
 //!
@@ -26,9 +26,9 @@
 //! | Setting | Default | Set by |
 //! |---|---|---|
 //! | log | one line a call on stderr | [`log`](ResilienceBuilder::log) |
-//! | attempt timeout around a tool: without an answer or [progress](crate::timeout) | 10 minutes | [`attempt_timeout`](ResilienceBuilder::attempt_timeout) |
+//! | attempt timeout around a tool, without an answer or [progress](crate::timeout) | 10 minutes | [`attempt_timeout`](ResilienceBuilder::attempt_timeout) |
 //! | the same around a connection ([`connect`](ResilienceLayer::connect)) | 60 s, as the SDKs have it | the same |
-//! | ceiling: with progress | 1 h | [`ceiling`](ResilienceBuilder::ceiling) |
+//! | ceiling of an attempt with progress | 1 h | [`ceiling`](ResilienceBuilder::ceiling) |
 //! | [retry window](crate::retry): waits and further attempts begin within | 55 s, since callers hang up at 60 s | [`retry_window`](crate::retry::RetryBuilder::retry_window) |
 //! | [deadline](crate::retry) of the whole call | none | [`deadline`](crate::retry::RetryBuilder::deadline) |
 //! | longest wait for the service to be ready | the retry window | [`patience`](ResilienceBuilder::patience) |
@@ -36,12 +36,12 @@
 //! | one call's [`retryAfter` holds for all](crate::retry::RetryAfterGate) | no | [`retry_after_gate`](ResilienceBuilder::retry_after_gate) |
 //! | [observer](crate::observe) of the decisions | `TracingEvents` | [`observer`](ResilienceBuilder::observer) |
 //!
-//! So a slow tool works, and a hang still ends. An attempt that runs is bounded by its own limit alone.
-//! A call that ran into that limit is not made again when the retry window leaves less than the limit:
+//! So a slow tool works, and a hang still ends. A running attempt is bounded only by its own limit. A
+//! call that ran into that limit is not repeated if the retry window leaves less time than the limit:
 //! with the defaults, never.
 //!
-//! An attempt timeout that is not set gives way to a shorter deadline. Settings that are set, and do not
-//! fit each other, are refused by [`build`](ResilienceBuilder::build).
+//! An attempt timeout that is not set adapts to a shorter deadline.
+//! [`build`](ResilienceBuilder::build) refuses settings that contradict each other.
 //!
 //! ```
 //! use mcp_resilience::{
@@ -63,7 +63,7 @@
 //!
 //! # When to use it
 //!
-//! Use it whenever this order is the one that you want. For another order, compose the layers with
+//! Use it whenever this is the order that you want. For another order, compose the layers with
 //! [`ServiceBuilder`](tower::ServiceBuilder). Around a handler of rmcp,
 //! [`rmcp::Resilient`](crate::rmcp::Resilient) does it all.
 //!

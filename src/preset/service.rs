@@ -16,14 +16,15 @@ use std::{
 };
 use tower::{Layer, Service};
 
-/// A service in all layers from the log to the border: what [`ResilienceLayer`] makes.
+/// A service in all layers. [`ResilienceLayer`] makes it.
 ///
-/// `S` is what stands inside of [`Classify`]: for [`layer`](tower::Layer::layer) the service in its
-/// [`Timeout`](crate::timeout::Timeout), for [`connect`] a [`Reconnect`](crate::reconnect::Reconnect);
-/// or either of them in [layers of yours](super::ResilienceBuilder::layer_inside).
+/// `S` is the service inside [`Classify`]. [`layer`](tower::Layer::layer) makes it the service in its
+/// [`Timeout`](crate::timeout::Timeout), and [`connect`] a
+/// [`Reconnect`](crate::reconnect::Reconnect). Both may be in [layers of
+/// yours](super::ResilienceBuilder::layer_inside).
 ///
 /// It is always ready. Each call ends with a result, a flagged result, or an error for the host; all
-/// errors are [`Failure`]s. Dropping its future ends the call, and leaves its line in the log.
+/// errors are [`Failure`]s. Dropping the future ends the call, and leaves its line in the log.
 ///
 /// [`ResilienceLayer`]: super::ResilienceLayer
 /// [`connect`]: super::ResilienceLayer::connect
@@ -39,21 +40,21 @@ impl<S, M> Resilience<S, M> {
         Self { layers }
     }
 
-    /// What stands inside of `Classify`.
+    /// The service inside `Classify`.
     #[must_use]
     pub fn get_ref(&self) -> &S {
         let retry = self.layers.get_ref().get_ref().get_ref().get_ref();
         retry.get_ref().get_ref().get_ref()
     }
 
-    /// The same, to be changed.
+    /// The service inside `Classify`, mutably.
     #[must_use]
     pub fn get_mut(&mut self) -> &mut S {
         let retry = self.layers.get_mut().get_mut().get_mut().get_mut();
         retry.get_mut().get_mut().get_mut()
     }
 
-    /// Takes what stands inside of `Classify` out of the layers.
+    /// Returns the service inside `Classify`.
     #[must_use]
     pub fn into_inner(self) -> S {
         let retry = self

@@ -41,16 +41,16 @@ impl TimeoutBuilder {
         self
     }
 
-    /// Other limits and ceilings for some tools. The rest of a policy is for
-    /// [`retry`](crate::retry): give it the same.
+    /// Other limits and ceilings for some tools. Give the same policies to [`retry`](crate::retry),
+    /// which reads the rest of them.
     pub fn policies(mut self, policies: Policies) -> Self {
         self.policies = policies;
         self
     }
 
-    /// What [watches](crate::observe) for attempts that run into a limit. In the preset, and under a
-    /// [`retry`](crate::retry) with an observer, there is no need of it: that one tells of each limit, and
-    /// knows the attempt. Both together tell once.
+    /// What [watches](crate::observe) attempts that run into a limit. You do not need it in the
+    /// preset, or under a [`retry`](crate::retry) with an observer: that one tells of each limit, and
+    /// knows the attempt. If both have an observer, the event comes once.
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observers = Observers::new(observer);
         self
@@ -60,7 +60,7 @@ impl TimeoutBuilder {
     ///
     /// # Errors
     ///
-    /// When a setting cannot work; the error says which and why.
+    /// If a setting cannot work. The error says which and why.
     pub fn build(self) -> Result<TimeoutLayer, InvalidPolicy> {
         TimeoutLayer::with_policies(&self.settings, None, &self.policies, self.observers)
     }

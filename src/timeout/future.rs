@@ -25,17 +25,17 @@ pub struct ResponseFuture<F> {
     watched: Watched,
 }
 
-/// The attempt that is limited.
+/// The limited attempt.
 pub(super) struct Watched {
     shared: Arc<Shared>,
     place: Place,
     attempt: Option<Attempt>,
-    // Only if the user watches.
+    // Only with an observer of the user's.
     name: Option<Box<Name>>,
 }
 
 impl Watched {
-    /// An attempt that begins.
+    /// A new attempt.
     #[inline]
     pub(super) fn new(shared: &Arc<Shared>, call: &impl ToolCall) -> Self {
         let is_told = shared.observers.is_own();
@@ -49,7 +49,7 @@ impl Watched {
         }
     }
 
-    /// What becomes of an attempt that ran into a limit.
+    /// The failure of an attempt that ran into a limit.
     fn fail(&self, reached: LimitReached) -> Failure {
         if let Some(name) = &self.name {
             let (call, limit) = (name.call(None), &reached);
@@ -64,7 +64,7 @@ impl Watched {
     }
 }
 
-/// Most calls answer without being waited for even once, so it is set only when somebody waits.
+/// Most calls answer at the first poll, so the timer is set at the first `Pending`.
 #[pin_project(project = TimerProj)]
 enum Timer {
     Unset,
@@ -92,7 +92,7 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        // Whatever another attempt left is not of this one.
+        // Drops what an earlier attempt left.
         meanwhile::take();
         if let Poll::Ready(answer) = this.answer.poll(cx) {
             return Poll::Ready(answer.map_err(Into::into));
@@ -118,7 +118,7 @@ impl Timer {
     ) -> Poll<LimitReached> {
         if let TimerProj::Unset = self.as_mut().project() {
             let begun = Instant::now();
-            // A limit beyond the end of time is none.
+            // A limit that cannot be expressed is none.
             let Some(due) = call::due(begun, progress, limit, ceiling) else {
                 return Poll::Pending;
             };

@@ -24,7 +24,7 @@ pub struct TimeoutLayer {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What applies to which calls, and who is told.
+/// The limits, and the observer.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) table: Table<Limits>,
@@ -47,17 +47,17 @@ impl TimeoutLayer {
     ///
     /// # Errors
     ///
-    /// When the limit is zero.
+    /// If the limit is zero.
     pub fn new(limit: Duration) -> Result<Self, InvalidPolicy> {
         TimeoutBuilder::new(limit).build()
     }
 
-    /// Limits each attempt, with other settings than the defaults.
+    /// Limits each attempt to this time, with other settings.
     pub fn builder(limit: Duration) -> TimeoutBuilder {
         TimeoutBuilder::new(limit)
     }
 
-    /// With the limits that each policy has in a layer of these settings.
+    /// With the limits that each policy has in a layer with these settings.
     pub(crate) fn with_policies(
         layer: &Policy,
         default_attempt: Option<Duration>,

@@ -1,18 +1,19 @@
 //! Limits how long an attempt may go on without an answer or progress.
 //!
-//! The limit is idle time: it counts from the first time that the attempt is waited for, and anew
-//! from each report of [progress](crate::call::Progress). A tool that is slow but alive runs on, up to
-//! a ceiling. For a call that reports nothing it is the longest that the attempt may take.
+//! The limit is idle time. It counts from the first poll of the attempt, and again from each report
+//! of [progress](crate::call::Progress). A tool that is slow but alive runs on, up to a ceiling. For
+//! a call that reports nothing, the limit is the longest that the attempt may take.
 //!
 //! | The attempt | This layer |
 //! |---|---|
-//! | answers, or fails | passes it on, untouched |
-//! | reports nothing for as long as its limit | drops it, and fails with [`Timeout`](crate::Class::Timeout) |
-//! | still runs at the ceiling, whatever it reports | the same |
+//! | answers or fails | passes the answer or the error on, untouched |
+//! | reports nothing for as long as the limit | drops it, and fails with [`Timeout`](crate::Class::Timeout) |
+//! | still runs at the ceiling | the same |
 //!
-//! Such a failure has the delivery [`Unknown`](crate::Delivery::Unknown), since the call was sent. Its
-//! source is a [`LimitReached`](crate::failure::LimitReached), which names the limit, its length and the
-//! setting that raises it: see [`Failure::limit`](crate::Failure::limit). The model does not read that.
+//! Such a failure has the delivery [`Unknown`](crate::Delivery::Unknown), since the call was sent.
+//! Its source is a [`LimitReached`](crate::failure::LimitReached) with the limit, its length and the
+//! setting that raises it: see [`Failure::limit`](crate::Failure::limit). The model does not read
+//! that. [The guide](crate::guide::slow_tools) shows how to give a slow tool more time.
 //!
 //! # Defaults
 //!
@@ -25,18 +26,18 @@
 //!
 //! # When to use it
 //!
-//! Innermost, inside [`classify`](crate::classify) and [`retry`](crate::retry), so that it limits each
-//! attempt, and [`reconnect`](crate::reconnect) sees what it fails with. Errors of the service within
-//! pass through as they are, boxed: `Classify` gives them their class.
+//! Innermost, inside [`classify`](crate::classify) and [`retry`](crate::retry). There it limits each
+//! attempt, and [`reconnect`](crate::reconnect) sees its failures. Errors of the inner service pass
+//! through as they are, boxed; `Classify` gives them a class.
 //!
-//! Its request type has to be a [`ToolCall`](crate::call::ToolCall). For any other, and for a limit that
-//! progress does not extend, take tower's own [`Timeout`](tower::timeout::Timeout): it composes with all
-//! layers of this crate.
+//! The request type has to be a [`ToolCall`](crate::call::ToolCall). For any other request, and for a
+//! limit that progress does not extend, use tower's own [`Timeout`](tower::timeout::Timeout), which
+//! composes with all layers of this crate.
 //!
 //! # Costs
 //!
-//! An attempt that answers when it is first polled costs no timer and no look at the clock. A report
-//! of progress wakes nothing: the layer looks at the last one when its timer goes off.
+//! An attempt that answers at the first poll costs no timer and does not read the clock. A report of
+//! progress wakes no task: the layer reads the last one when its timer fires.
 //!
 //! # Cancellation
 //!

@@ -21,7 +21,7 @@ impl<S> Timeout<S> {
     ///
     /// # Errors
     ///
-    /// When the limit is zero, or above the ceiling.
+    /// If the limit is zero, or above the ceiling.
     pub fn new(inner: S, limit: Duration) -> Result<Self, InvalidPolicy> {
         Ok(TimeoutLayer::new(limit)?.layer(inner))
     }
