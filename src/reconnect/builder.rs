@@ -104,6 +104,10 @@ impl<T, P> ReconnectBuilder<T, P> {
     /// The longest that a call waits for a connection, over any number of dials, and for that
     /// connection to be ready. Default: 30 s. A call that comes when a dial has failed already waits
     /// for one dial at most; see [`fail_fast_after`](Self::fail_fast_after).
+    ///
+    /// In the [preset](crate::preset) a call waits no longer than half of its retry window, whatever is set here.
+    /// [`ReconnectHandle::connect`](super::ReconnectHandle::connect) and
+    /// [`reconnect`](super::ReconnectHandle::reconnect) wait for all of it, and at least for one dial.
     pub fn patience(mut self, limit: Duration) -> Self {
         self.settings.patience = limit;
         self

@@ -96,9 +96,7 @@ impl<T, P> ReconnectLayer<T, P> {
             name,
         );
         let mut settings = self.settings.clone();
-        if let Some(deadline) = deadline {
-            settings.patience = settings.patience.min(deadline / 2);
-        }
+        settings.longest_wait_of_a_call = deadline.map(|deadline| deadline / 2);
         settings.observers = settings.observers.or(observers);
         Reconnect::with(dial, settings)
     }

@@ -10,6 +10,8 @@ pub(super) struct Settings {
     // None for the default.
     pub(super) dial_timeout: Option<Duration>,
     pub(super) patience: Duration,
+    /// The longest that a call waits whatever the patience: a part of the caller's own time.
+    pub(super) longest_wait_of_a_call: Option<Duration>,
     pub(super) fail_fast_after: Duration,
     pub(super) backoff: Backoff,
     pub(super) jitter: Jitter,
@@ -27,6 +29,11 @@ impl Settings {
     pub(super) fn dial_timeout(&self) -> Duration {
         self.dial_timeout.unwrap_or(DIAL)
     }
+
+    pub(super) fn patience_of_a_call(&self) -> Duration {
+        let longest = self.longest_wait_of_a_call;
+        longest.map_or(self.patience, |longest| self.patience.min(longest))
+    }
 }
 
 impl Default for Settings {
@@ -34,6 +41,7 @@ impl Default for Settings {
         Self {
             dial_timeout: None,
             patience: Duration::from_secs(30),
+            longest_wait_of_a_call: None,
             fail_fast_after: Duration::from_secs(5),
             backoff: Backoff::default(),
             jitter: Jitter::full(),

@@ -12,13 +12,13 @@ use tokio::time::{self, Instant};
 impl<C: Clone + Send + 'static> Shared<C> {
     /// For a call that begins to wait now.
     pub(super) fn ticket(&self) -> Ticket {
-        let patience = self.settings.patience;
+        let patience = self.settings.patience_of_a_call();
         self.tell(|machine| machine.ticket(Instant::now(), patience))
     }
 
     /// For a call that had a connection when it began.
     pub(super) fn patient_ticket(&self) -> Ticket {
-        Ticket::patient(Instant::now(), self.settings.patience)
+        Ticket::patient(Instant::now(), self.settings.patience_of_a_call())
     }
 
     /// For a caller that wants to see the end of a dial.
