@@ -6,10 +6,10 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// Runs somebody else's code, and makes a failure of its panic.
+/// Runs foreign code, and makes a failure of its panic.
 ///
-/// The code is not run again after it panicked, and nothing of ours is left half done by it: that
-/// is what makes the assertion hold.
+/// The code is not run again after a panic, and it leaves none of our state half changed. So the
+/// assertion holds.
 #[inline]
 pub(crate) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
@@ -17,7 +17,7 @@ pub(crate) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
             place: hush::place().map_or_else(String::new, |place| format!(" at {place}")),
             message: message(&*payload).into(),
         };
-        // Any value may be thrown, also one that panics when it is dropped: then that one is kept.
+        // Any value may be thrown, also one that panics when it is dropped. That one is kept.
         if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
             mem::forget(another);
         }

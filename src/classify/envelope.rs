@@ -1,4 +1,4 @@
-//! The envelope: an object in which a server says what went wrong.
+//! The envelope: an object in which a server describes a failure.
 
 use super::{
     lookup::{Lookup, is_one_of},
@@ -15,13 +15,14 @@ use std::time::Duration;
 
 type Object = Map<String, Value>;
 
-/// What an envelope says. Each part is the first found, outermost first; the wait is the longest.
+/// The content of an envelope. Each part is the first one found, outermost first. The wait is the
+/// longest.
 #[derive(Debug)]
 pub(super) struct Envelope {
     // The server, in a structured form; or anybody, in a text.
     speaker: Witness,
     named: Option<Named>,
-    // Who says that its code is fine to repeat.
+    // Who says that a repeat of its code is safe.
     repeatable: Option<Witness>,
     code: Option<Code>,
     message: Option<String>,
@@ -31,7 +32,7 @@ pub(super) struct Envelope {
 }
 
 impl Envelope {
-    /// One that says nothing.
+    /// An empty envelope.
     pub(super) fn empty(speaker: Witness) -> Self {
         Self {
             speaker,
@@ -45,12 +46,12 @@ impl Envelope {
         }
     }
 
-    /// What an object tells of that is a failure by this code, though its result has no flag.
+    /// The failure that an object without a flag describes by this code.
     pub(super) fn of_unflagged(value: &Value, class: Class) -> Failure {
         Self::read(value, Witness::Hearsay, Lookup::BUILT_IN).into_failure(Named::of(class))
     }
 
-    /// Reads any JSON value; one that is no envelope says nothing.
+    /// Reads any JSON value. A value that is no envelope gives an empty one.
     pub(super) fn read(value: &Value, speaker: Witness, lookup: Lookup<'_>) -> Self {
         let mut envelope = Self::empty(speaker);
         if let Value::Object(object) = value {
@@ -66,7 +67,7 @@ impl Envelope {
         envelope
     }
 
-    /// The class that it names, and how far the call got by that.
+    /// The class that it names, and the delivery that follows.
     pub(super) fn class(&self) -> Option<Named> {
         self.named
     }
@@ -86,7 +87,7 @@ impl Envelope {
             || self.retry_after.is_some()
     }
 
-    /// Takes from an object, wherever in it they stand, the wait, and that a repeat is not fine.
+    /// Reads from an object the wait, and that a repeat is not safe, at any of their places.
     pub(super) fn add_cautions_of(&mut self, object: &Object, lookup: Lookup<'_>) {
         let places = of_the_call(object, lookup);
         let objects = places.iter().flat_map(|place| of_cautions(place.object));
@@ -101,7 +102,7 @@ impl Envelope {
         }
     }
 
-    /// Takes the cautions of another envelope.
+    /// Adds the wait of another envelope, and that a repeat is not safe.
     pub(super) fn add_cautions(&mut self, other: &Self) {
         self.retry_after = self.retry_after.max(other.retry_after);
         if other.retryable == Some(false) {
@@ -109,7 +110,7 @@ impl Envelope {
         }
     }
 
-    /// A failure of what was named, with all that the envelope says.
+    /// Makes a failure with all that the envelope says.
     pub(super) fn into_failure(self, named: Named) -> Failure {
         let (retryable, by) = match (self.retryable, self.repeatable) {
             (None, Some(witness)) => (Some(true), witness),
@@ -129,7 +130,7 @@ impl Envelope {
         failure
     }
 
-    /// Whoever says no is heard.
+    /// A "no" from anywhere counts.
     fn say_retryable(&mut self, retryable: bool) {
         self.retryable = Some(retryable && self.retryable.unwrap_or(true));
     }
@@ -149,15 +150,15 @@ impl Envelope {
             if self.status.is_none() && is_one_of(known::STATUS, key) {
                 self.status = http_status(value);
             }
-            // A part of what was done may be repeatable, where the whole is not.
+            // A part of the work may be repeatable although the whole is not.
             if place.is_alone && says_yes(key, value) {
                 self.say_retryable(true);
             }
         }
     }
 
-    /// The outermost word that is known is the code, and gives the class; else the outermost word, and
-    /// a number only where there is no word.
+    /// The code is the outermost known word, which gives the class; else the outermost word; else a
+    /// number.
     fn read_code(&mut self, value: &Value, place: &Place<'_>, lookup: Lookup<'_>) {
         match value {
             Value::String(text) if !text.trim().is_empty() => {
@@ -204,7 +205,8 @@ impl Envelope {
         }
     }
 
-    /// By the status alone. It may be of an API behind the tool, and does not tell whether that ran.
+    /// By the status alone. It may be that of an API behind the tool, so it does not say whether the
+    /// tool ran.
     fn class_of_status(&self, places: &[Place<'_>]) -> Option<Class> {
         let tells_limits = || {
             places.iter().any(|place| {
@@ -219,7 +221,7 @@ impl Envelope {
     }
 }
 
-/// Whether an object is the one envelope that is documented as fine to repeat.
+/// Whether this is the envelope that is documented as safe to repeat.
 fn is_repeatable(code: &str, object: &Object) -> bool {
     let status = object.get("status").and_then(http_status);
     is_same_word(known::REPEATABLE, code)
@@ -231,8 +233,8 @@ fn says_yes(key: &str, value: &Value) -> bool {
     is_one_of(known::RETRYABLE, key) && *value == Value::Bool(true)
 }
 
-/// Under more names than a yes, in a text, as a number, or in a word of the server's own: whoever says
-/// no is heard however it is said.
+/// It is read under more names than a "yes": in a text, as a number, or in a word of the server's
+/// own.
 fn says_no(key: &str, value: &Value) -> bool {
     let is_word = |words: &[&str]| {
         let text = value.as_str().map(str::trim);

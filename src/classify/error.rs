@@ -2,7 +2,7 @@ use super::{rpc, rules::Rules, session::Session};
 use crate::failure::{Border, BoxError, Chain, Class, Failure, Returned, RpcError, Witness};
 use std::error::Error;
 
-/// Names an error: by the user's rules, by its type, or as a crash.
+/// Classifies an error: by the user's rules, by its type, or as a crash.
 pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
     let (error, is_returned) = Returned::unmark(error);
     name(error, is_returned, rules)
@@ -10,9 +10,9 @@ pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
         .without_foreign_error()
 }
 
-/// The user knows.
+/// The user's rules come first.
 fn by_rule(error: &(dyn Error + 'static), is_returned: bool, rules: &Rules) -> Option<Failure> {
-    // A failure with a name knows what it holds: what stands behind it is not looked at.
+    // A failure with a class counts with all that it holds, so its sources are not read.
     let has_no_name = |cause: &&(dyn Error + 'static)| {
         let failure = cause.downcast_ref::<Failure>();
         failure.is_none_or(|failure| failure.class() == Class::Crash)
@@ -28,7 +28,7 @@ fn by_rule(error: &(dyn Error + 'static), is_returned: bool, rules: &Rules) -> O
     Some(read_again(failure, rules))
 }
 
-/// The outer one knows more: a failure may have been made of a JSON-RPC error.
+/// The outer one counts: a failure may have been made of a JSON-RPC error.
 fn rpc_error(error: &(dyn Error + 'static)) -> Option<RpcError> {
     Chain(error)
         .errors()
@@ -43,7 +43,8 @@ fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
     }
     let error = match error.downcast::<RpcError>() {
         Ok(error) if is_returned => {
-            // By its number it may be of a request that the handler made itself, and it has no
+            // By its number it may be about a request that the handler made itself, which has no
+            // session to lose.
             // session to lose.
             let failure = rpc::classify(*error, rules.lookup(), Session::None);
             return failure.across(Border::Handler);
@@ -64,7 +65,7 @@ fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
     }
 }
 
-/// Whoever made the failure of a JSON-RPC error did not know the user's words.
+/// The code that made a failure of a JSON-RPC error did not know the user's words.
 fn read_again(failure: Failure, rules: &Rules) -> Failure {
     match rules.words() {
         Some(_) => rpc::read_again(failure, rules.lookup()),

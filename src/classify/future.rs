@@ -26,7 +26,7 @@ enum State<F> {
         answer: F,
         rules: Rules,
     },
-    // The call panicked before it gave a future; or it is over.
+    // The call panicked before it returned a future, or it is over.
     Failed(Option<Failure>),
 }
 
@@ -56,7 +56,7 @@ where
         let mut state = this.state;
         let polled = match state.as_mut().project() {
             StateProj::Calling { answer, rules } => {
-                // The user's rules are somebody else's code too.
+                // The user's rules may panic too.
                 let named = |outcome| match outcome {
                     Ok(result) => result::classify(result, rules),
                     Err(error) => Err(error::classify(E::into(error), rules)),
@@ -81,8 +81,8 @@ where
     }
 }
 
-/// What panicked is not polled again. And what did not come to its end, as one that took too long,
-/// may panic when it is dropped: that is not to take the failure with it.
+/// Never poll again after a panic. Dropping an unfinished future may panic too; the failure must
+/// survive that.
 #[inline]
 fn let_go<F>(mut state: Pin<&mut State<F>>) {
     if let Err(panic) = catch_hushed(|| state.set(State::Failed(None))) {
@@ -95,7 +95,7 @@ fn report(panic: &Failure) {
     tracing::error!(error = %panic.chain(), "a tool panicked while it was dropped");
 }
 
-/// Who hangs up, or has no more time, is not to meet the tool's panic over that.
+/// A caller that drops the call must not see a panic of the tool.
 #[pinned_drop]
 impl<F> PinnedDrop for ResponseFuture<F> {
     #[inline]

@@ -7,25 +7,27 @@ use std::{
 };
 
 thread_local! {
-    /// How many of our polls are on the stack of this thread.
+    /// The depth of our polls on the stack of this thread.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
-    /// Where the last panic inside them was.
+    /// The place of the last panic inside them.
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps the panics that [`Classify`](super::Classify) catches off stderr: there they would stand
-/// between the lines of a log, and where nobody reads stderr, the thread that panics would wait for
-/// ever. They are failures of class [`Crash`](crate::Class::Crash), which then say where they were.
+/// Keeps the panics that [`Classify`](super::Classify) catches off stderr. They are failures of class
+/// [`Crash`](crate::Class::Crash), which then have the place of the panic.
 ///
-/// For the start of a server that logs its calls. It sets a hook for the whole process, which hands
-/// any other panic on to the hook that was there before. A panic that the tool itself catches is
-/// hushed as well. Once is enough; later calls do nothing.
+/// Without it, the messages of panics are between the lines of a log on stderr. And if nobody reads
+/// stderr, the thread that panics would wait for ever.
+///
+/// Call it once at the start of a server that logs its calls. It sets a hook for the whole process.
+/// The hook passes all other panics to the hook that was there before. A panic that the tool itself
+/// catches is hidden as well.
 pub fn hush_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            // Where a panic is the end, nobody else tells it.
+            // If a panic ends the process, nothing else reports it.
             if DEPTH.get() == 0 || cfg!(panic = "abort") {
                 before(info);
             } else {
@@ -35,7 +37,7 @@ pub fn hush_panics() {
     });
 }
 
-/// Runs somebody else's code, and makes a failure of its panic, which nobody else has to tell.
+/// Runs foreign code, and makes a failure of its panic, so that nothing else has to report it.
 #[inline]
 pub(super) fn catch_hushed<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     DEPTH.set(DEPTH.get() + 1);
@@ -44,7 +46,7 @@ pub(super) fn catch_hushed<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     caught
 }
 
-/// Where the panic was that has just been caught, if it was hushed.
+/// The place of the panic that was just caught, if it was hidden.
 pub(super) fn place() -> Option<String> {
     PLACE.take()
 }

@@ -30,18 +30,20 @@ pub struct ClassifyLayer {
 }
 
 impl ClassifyLayer {
-    /// Knows the errors and texts of the [module page](super).
+    /// Classifies the errors and texts of the [reference](mod@super::reference).
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Teaches it an error type. The rule is asked for every error of that type, also one that is
-    /// the source of another; the first rule that answers decides, and the error becomes the
-    /// failure's source. What it makes of a JSON-RPC error is still read by your [`Words`](super::Words).
-    /// How far the call got is as the rule says, also behind the adapter of an SDK. Give a failure
+    /// Adds a rule for an error type. It is called for every error of that type, also if it is the
+    /// source of another. The first rule that returns a failure decides, and the error becomes the
+    /// failure's source. If it returns the failure of a JSON-RPC error, your [`Words`](super::Words)
+    /// still apply.
+    ///
+    /// The delivery is the one that the rule sets, also behind the adapter of an SDK. Use
     /// [`before_running`](Failure::before_running) only if the error can mean nothing else: an error
-    /// that may be the source of another may tell that the tool's own call was refused.
+    /// that is the source of another may say that a request of the tool was refused.
     #[must_use]
     pub fn rule<E: Error + 'static>(
         mut self,
@@ -51,7 +53,7 @@ impl ClassifyLayer {
         self
     }
 
-    /// Teaches it what a server calls its codes, fields and waits. Of several, the first is asked
+    /// Adds names of a server for its codes, fields and waits. Words that were added first are asked
     /// first.
     #[must_use]
     pub fn words(mut self, words: Words) -> Self {
@@ -59,14 +61,14 @@ impl ClassifyLayer {
         self
     }
 
-    /// Teaches it to see a failure in results of one type, flagged or not. A result that is one
-    /// is flagged, and goes up inside the failure; so it may be repeated.
+    /// Adds a rule that finds failures in results of one type, flagged or not. Such a result is
+    /// flagged, and goes up inside the failure, so it may be repeated.
     ///
-    /// The type is that of the service's answers: behind the adapter of rmcp a `ServerAnswer`, of a client
-    /// an `Answer`.
+    /// The type is that of the service's answers: behind the adapter of rmcp a `ServerAnswer`, of a
+    /// client an `Answer`.
     ///
-    /// For servers that forget the flag. Looking into a text for it is guessing: a document may
-    /// well speak of an error.
+    /// For servers that forget the flag. Do not search a text for words: a document may contain the
+    /// word "error".
     #[must_use]
     pub fn result_rule<R: ToolResult>(
         mut self,
@@ -76,12 +78,12 @@ impl ClassifyLayer {
         self
     }
 
-    /// The same, for a place inside of another `Classify` in the same stack: for layers between the two,
-    /// as a circuit breaker, that have to see failures with a name.
+    /// Makes the layer fit for a place inside another `Classify` in the same stack, for layers
+    /// between the two that have to see failures with a class, such as a circuit breaker. See [the
+    /// guide](crate::guide::limits#a-circuit-breaker) for an example.
     ///
-    /// What the server or the author said of this call stays said for the outer one. So never wrap a
-    /// stack in it that a tool calls on through. See [the guide](crate::guide::limits#a-circuit-breaker) for an
-    /// example.
+    /// The claims of the server or the author about this call still hold for the outer layer. So
+    /// never wrap a stack in it that a tool calls on through.
     #[must_use]
     pub fn inside(mut self) -> Self {
         self.is_inside = true;
@@ -90,9 +92,9 @@ impl ClassifyLayer {
 }
 
 impl ClassifyLayer {
-    /// Names an error as the layer does, where there is no service around it: of a connector, or of
-    /// a task in the background. If a tool returns the failure, its delivery says nothing of the
-    /// tool's call, as that of a nested stack.
+    /// Classifies an error as the layer does, without a service: an error of a connector, or of a
+    /// background task. If a tool returns the failure, its delivery does not count for the tool's
+    /// call.
     #[must_use]
     pub fn name(&self, error: impl Into<BoxError>) -> Failure {
         // The failure may come back as the error of a tool.

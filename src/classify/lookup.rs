@@ -1,32 +1,31 @@
-//! What a name means: by the user's [`Words`], else by the [`vocabulary`].
+//! The meaning of a name: by the user's [`Words`], else by the [`vocabulary`].
 
 use super::{Words, named::Named, vocabulary as known, words::Meaning};
 use crate::failure::{Class, Code, is_same_word};
 use std::slice;
 
 impl Class {
-    /// The class that a server's code means, if it is one of the table's, or a word that other
-    /// public servers use for one of them.
+    /// The class of a server's code, if it is a code of the table, or of another known public server.
     ///
-    /// Case, `_`, `-` and blanks do not matter.
+    /// Case, `_`, `-` and blanks are ignored.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         Lookup::BUILT_IN.word(code).map(|named| named.class)
     }
 }
 
-/// What a bare number in a field counts.
+/// The unit of a bare number in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     Milliseconds,
     Seconds,
     Minutes,
     Hours,
-    /// No length of time but a point in it.
+    /// A point in time instead of a length.
     Instant,
 }
 
-/// The names that are known.
+/// The known names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lookup<'a>(Option<&'a Words>);
 
@@ -41,7 +40,7 @@ impl<'a> Lookup<'a> {
         self.0.map_or(&[][..], |words| list(words)).iter()
     }
 
-    /// What a code means that is a word.
+    /// The meaning of a code that is a word.
     pub(super) fn word(self, word: &str) -> Option<Named> {
         if let Some(own) = self.own_word(word) {
             return Some(own.named());
@@ -59,21 +58,21 @@ impl<'a> Lookup<'a> {
         Some(Named::unknown(*class))
     }
 
-    /// What a word means to the user.
+    /// The meaning of a word by the user's words.
     pub(super) fn own_word(self, word: &str) -> Option<&'a Meaning> {
         let is_it = |code: &Code| matches!(code, Code::Text(own) if is_same_word(own, word));
         let mut own = self.own(|words| &words.codes);
         own.find_map(|(code, meaning)| is_it(code).then_some(meaning))
     }
 
-    /// What a number means to the user.
+    /// The meaning of a number by the user's words.
     pub(super) fn own_number(self, number: i64) -> Option<&'a Meaning> {
         let is_it = |code: &Code| *code == Code::Number(number);
         let mut own = self.own(|words| &words.codes);
         own.find_map(|(code, meaning)| is_it(code).then_some(meaning))
     }
 
-    /// What a text means to the user.
+    /// The meaning of a text by the user's words.
     pub(super) fn own_text(self, text: &str) -> Option<Named> {
         let mut own = self.own(|words| &words.texts);
         let (_, meaning) = own.find(|(beginning, _)| text.starts_with(&**beginning))?;
@@ -84,7 +83,7 @@ impl<'a> Lookup<'a> {
         is_one_of(known::CODE, key) || self.has(|words| &words.code_fields, key)
     }
 
-    /// What a number in this field counts, if it is one for a wait.
+    /// The unit of a number in this field, if it is a field of a wait.
     pub(super) fn unit(self, key: &str) -> Option<Unit> {
         if self.has(|words| &words.seconds, key) {
             Some(Unit::Seconds)
@@ -97,7 +96,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The names of the objects in which an envelope speaks of the call.
+    /// The names of objects in which an envelope speaks of the call.
     pub(super) fn envelopes(self) -> impl Iterator<Item = &'a str> {
         let own = self.own(|words| &words.envelopes);
         own.map(|name| &**name).chain([known::ERROR])
@@ -109,7 +108,7 @@ impl<'a> Lookup<'a> {
     }
 }
 
-/// What a number counts in a field that is known: a stem, and a unit or nothing.
+/// The unit in a known field: a stem, and a unit or nothing.
 fn known_unit(key: &str) -> Option<Unit> {
     let stems = known::WAITS.iter().map(|stem| (*stem, Some(Unit::Seconds)));
     let instants = known::INSTANTS
@@ -117,7 +116,7 @@ fn known_unit(key: &str) -> Option<Unit> {
         .map(|stem| (*stem, Some(Unit::Instant)));
     let with_unit = known::WAITS_WITH_UNIT.iter().map(|stem| (*stem, None));
     let all = stems.chain(instants).chain(with_unit);
-    // By far most fields begin otherwise.
+    // Most fields begin otherwise.
     if key.len() > LONGEST
         || !letters(key)
             .next()
@@ -142,7 +141,7 @@ fn known_unit(key: &str) -> Option<Unit> {
     None
 }
 
-/// A longer name is none, and costs nothing.
+/// A longer name is unknown, and costs nothing.
 const LONGEST: usize = 64;
 
 /// Compares a field with known ones.
@@ -150,7 +149,7 @@ pub(super) fn is_one_of(known: &[&str], key: &str) -> bool {
     key.len() <= LONGEST && known.iter().any(|known| letters(key).eq(known.bytes()))
 }
 
-/// What counts of a field's name.
+/// The characters of a field's name that count.
 pub(super) fn letters(key: &str) -> impl Iterator<Item = u8> + Clone {
     key.bytes()
         .filter(|byte| !matches!(byte, b'_' | b'-' | b' '))

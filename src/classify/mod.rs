@@ -1,10 +1,11 @@
 //! Classifies failures. Below this layer are anyone's errors and flagged results, above it only
 //! [`Failure`](crate::Failure)s.
 //!
-//! A failed call may be an `Err` of any type, or an `Ok` whose result says `isError: true`. This layer turns both into an
-//! `Err(Failure)` with a [`Class`](crate::Class). So a retry, a circuit breaker or any other tower middleware above it sees a
-//! failed tool as failed. It also catches panics. The tool's own result is kept inside the failure, and
-//! [`is_error`](crate::is_error) gives it out untouched.
+//! A failed call may be an `Err` of any type, or an `Ok` whose result says `isError: true`. This
+//! layer turns both into an `Err(Failure)` with a [`Class`](crate::Class). So a retry, a circuit
+//! breaker or any other outer middleware sees a failed tool as failed. The layer also catches panics.
+//! The tool's own result stays inside the failure, and [`is_error`](crate::is_error) returns it
+//! untouched.
 //!
 //! # How do I …
 //!
@@ -22,8 +23,8 @@
 //!
 //! # When to use it
 //!
-//! Right around the service, or around [`reconnect`](crate::reconnect), and inside all other layers of this crate. Dropping
-//! the future drops the call.
+//! Right around the service, or around [`reconnect`](crate::reconnect), and inside all other layers
+//! of this crate. Dropping the future drops the call.
 //!
 //! # Teaching it a type of error
 //!

@@ -1,6 +1,6 @@
 use crate::failure::{Class, Delivery, Failure, Witness};
 
-/// What a word, a number or a text means: a class, how far the call got, and who says so.
+/// The meaning of a word, a number or a text: a class, a delivery, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) class: Class,
@@ -9,7 +9,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// A class, and nothing of whether the call ran.
+    /// A class, without a delivery.
     pub(super) fn unknown(class: Class) -> Self {
         Self {
             class,
@@ -18,7 +18,7 @@ impl Named {
         }
     }
 
-    /// A class, with what it says by itself.
+    /// A class with its own delivery.
     pub(super) fn of(class: Class) -> Self {
         Self {
             delivery: class.delivery(),
@@ -26,7 +26,7 @@ impl Named {
         }
     }
 
-    /// A refusal by its definition, if the server itself says it.
+    /// A refusal by definition, if the server itself says it.
     pub(super) fn refusal(class: Class) -> Self {
         Self {
             class,
@@ -35,7 +35,7 @@ impl Named {
         }
     }
 
-    /// What the user chose that a name means.
+    /// The meaning that the user gave to a name.
     pub(super) fn chosen(class: Class, delivery: Delivery) -> Self {
         Self {
             class,
@@ -44,9 +44,9 @@ impl Named {
         }
     }
 
-    /// The same, where it was read: the server speaks there itself, or anybody may.
+    /// The same, at the place where it was read: the server speaks there itself, or anybody may.
     ///
-    /// What the user chose holds wherever an answer speaks of the call.
+    /// A meaning of the user's holds wherever an answer speaks of the call.
     pub(super) fn read_from(self, place: Witness) -> Self {
         match (self.by, place) {
             (Witness::Server, Witness::Hearsay) => Self::unknown(self.class),
@@ -54,12 +54,12 @@ impl Named {
         }
     }
 
-    /// The same in a part of an answer, which tells nothing of the whole.
+    /// The same in a part of an answer, which says nothing about the whole.
     pub(super) fn of_a_part(self) -> Self {
         Self::unknown(self.class)
     }
 
-    /// Tells a failure how far the call got.
+    /// Sets the delivery of a failure.
     pub(super) fn tell(self, failure: Failure) -> Failure {
         failure.reached(self.delivery, self.by)
     }

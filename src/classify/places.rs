@@ -1,4 +1,4 @@
-//! Where in a JSON object a server may have put what it says of a failure.
+//! The places of an envelope in a JSON object.
 
 use super::{
     lookup::Lookup,
@@ -9,35 +9,36 @@ use serde_json::{Map, Value};
 
 type Object = Map<String, Value>;
 
-/// How far one goes into objects that hold nothing but one more.
+/// How deep objects with a single member are followed.
 const DEPTH: usize = 3;
 
-/// An object that speaks of the call, or of a part of what was done.
+/// An object about the call, or about a part of the work.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) object: &'a Object,
-    /// Whether it speaks of the call itself. What stands in a part may be a call of the tool's own:
-    /// that such a one was refused does not tell that the tool did not run.
+    /// Whether it is about the call itself. A part may be about a call of the tool's own. If that was
+    /// refused, the tool may still have run.
     pub(super) is_the_call: bool,
-    /// Whether it tells of the failure and of nothing else, and so do those around it. What stands
-    /// beside other things may be of a part as well; only the user may know better.
+    /// Whether it tells of the failure and nothing else, and so do the objects around it. Beside
+    /// other members it may be about a part. Only the user may know better.
     pub(super) is_alone: bool,
 }
 
-/// Where an object speaks of the call, outermost first.
+/// The objects that speak of the call, outermost first.
 ///
-/// Of the call itself: its top; its `error`; and whatever is the only thing in one of these, under
-/// a protocol's name for it (`adcp_error`), or as `data` or `details`. Of the call or of a part of
-/// what was done: what is the only thing under another name of an error (`mail_error`); `data` and
-/// `details` that stand beside other things, and the first of `errors`; and all of it if anything in
-/// it tells of something else than the failure.
+/// About the call itself: the top, its `error`, and an object that is the only member of one of these
+/// under a protocol's name (`adcp_error`), or as `data` or `details`.
 ///
-/// Nothing else: an object under another name speaks of something else, as of a mail that could
-/// not be sent after all the rest was done.
+/// About the call or a part of the work: the only member under another name of an error
+/// (`mail_error`), `data` and `details` beside other members, and the first of `errors`. If any
+/// member tells of something else than the failure, all objects are about a part.
+///
+/// An object under another name speaks of something else, such as a mail that could not be sent after
+/// the work was done.
 pub(super) fn of_the_call<'a>(object: &'a Object, lookup: Lookup<'_>) -> Vec<Place<'a>> {
     let mut places = Vec::with_capacity(4);
     let mut at = object;
-    // An `error` beside other things is followed once, and not into one of its own.
+    // An `error` beside other members is followed once, and not into another one.
     let mut was_alone = true;
     let tells_nothing_else = tells_only_of_a_failure(object, lookup);
     for _ in 0..=DEPTH {
@@ -68,14 +69,14 @@ pub(super) fn of_the_call<'a>(object: &'a Object, lookup: Lookup<'_>) -> Vec<Pla
     places
 }
 
-/// The object under a name for an error.
+/// The object under a name of an error.
 fn envelope<'a>(object: &'a Object, lookup: Lookup<'_>) -> Option<&'a Object> {
     lookup
         .envelopes()
         .find_map(|name| object.get(name)?.as_object())
 }
 
-/// The one object that an object consists of.
+/// The only member of an object, if that is an object.
 fn only<'a>(object: &'a Object, lookup: Lookup<'_>) -> Option<&'a Object> {
     let (key, value) = object.iter().next().filter(|_| object.len() == 1)?;
     let is_named = names_an_error(key)
@@ -93,15 +94,16 @@ fn parts(object: &Object) -> impl Iterator<Item = &Object> {
     objects.chain(lists).filter_map(Value::as_object)
 }
 
-/// Where it may stand that a repeat is not fine: as a wait, and one level deeper.
+/// The places where an answer may say that a repeat is not safe: those of a wait, and one level
+/// deeper.
 pub(super) fn of_cautions(object: &Object) -> impl Iterator<Item = &Object> {
     let nested = object.values().filter_map(Value::as_object);
     let deeper = nested.flat_map(|object| object.values().filter_map(Value::as_object));
     of_hints(object).chain(deeper)
 }
 
-/// Where a wait may stand: anywhere down to one level, and in the lists there that tell more. To wait
-/// longer does no harm.
+/// The places of a wait: anywhere down to one level, and in known lists there. A longer wait does no
+/// harm.
 pub(super) fn of_hints(object: &Object) -> impl Iterator<Item = &Object> {
     let nested = object.values().filter_map(Value::as_object);
     let all = std::iter::once(object).chain(nested);

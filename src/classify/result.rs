@@ -10,7 +10,7 @@ use crate::{
 };
 use serde_json::Value;
 
-/// Lets a result pass, or makes a failure of it that holds it.
+/// Passes a result, or makes a failure of it that holds it.
 #[inline]
 pub(super) fn classify<R: ToolResult>(mut result: R, rules: &Rules) -> Result<R, Failure> {
     if result.is_interim() {
@@ -45,16 +45,16 @@ fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
     }
 }
 
-/// The envelope of the structured content, else one in `_meta`, else of the first text that is one;
-/// all the others may add a wait, or that a repeat is not fine.
+/// The envelope of the structured content, else of `_meta`, else of the first text that has one. All
+/// others may add a wait, or that a repeat is not safe.
 ///
-/// A text may repeat what a third party said: it gives a class, a code and a wait. So does the whole
-/// result if a handler returned it.
+/// A text may repeat what a third party said, so it gives class, code and wait only. The same is true
+/// of the whole result if a handler returned it.
 fn envelope(result: &impl ToolResult, lookup: Lookup<'_>) -> Envelope {
     let structured = result.structured().into_iter();
     let meta = result.meta().into_iter();
     let meta = meta.flat_map(|meta| known::META.iter().filter_map(|key| meta.get(*key)));
-    // A handler may hand on what a service behind it said of another call.
+    // A handler may pass on what a service said about another call.
     let speaker = if result.is_from_handler() {
         Witness::Hearsay
     } else {
@@ -73,7 +73,7 @@ fn envelope(result: &impl ToolResult, lookup: Lookup<'_>) -> Envelope {
     let mut envelope = all
         .next()
         .unwrap_or_else(|| Envelope::empty(Witness::Hearsay));
-    // What else was said of a repeat: the longest wait counts, and whoever says no.
+    // All other hints about a repeat: the longest wait counts, and every "no".
     for other in all {
         envelope.add_cautions(&other);
     }

@@ -5,14 +5,14 @@ use super::{
 };
 use crate::failure::{Class, Code, Failure, RpcError, Witness};
 
-/// Names a JSON-RPC error that a server sent over a connection of an adapter's.
+/// Classifies a JSON-RPC error that a server sent over a connection of an adapter.
 #[cfg(any(feature = "rmcp-client", feature = "tower-mcp"))]
 pub(crate) fn name_rpc(error: RpcError, session: Session) -> Failure {
     classify(error, Lookup::BUILT_IN, session)
 }
 
-/// Names a JSON-RPC error by its `data`, its code and, for a few, its text. It stays in the failure
-/// as it is.
+/// Classifies a JSON-RPC error by its `data`, its code and, for a few, its message. The failure keeps
+/// the error as it is.
 pub(super) fn classify(error: RpcError, lookup: Lookup<'_>, session: Session) -> Failure {
     let envelope = match &error.data {
         Some(data) => Envelope::read(data, Witness::Server, lookup),
@@ -32,7 +32,7 @@ pub(super) fn classify(error: RpcError, lookup: Lookup<'_>, session: Session) ->
         None | Some(true) if is_repeatable => failure.permitted(Some(true), Witness::Author),
         _ => failure,
     };
-    // The error's own message, and not one of its data.
+    // The error's own message, and not one in its data.
     failure
         .with_message(error.message.clone())
         .with_rpc_error(error)
@@ -48,19 +48,19 @@ fn by_number(number: i64, envelope: &Envelope) -> Named {
         _ if has_wait && known::NUMBERS_WITH_A_WAIT.contains(&number) => {
             Named::of(Class::RateLimited)
         }
-        // The server says that a repeat is fine, and not what was wrong.
+        // The server says that a repeat is safe, and not what was wrong.
         _ if envelope.retryable() == Some(true) => Named::unknown(Class::Upstream),
         _ => Named::of(Class::Protocol),
     }
 }
 
-/// The user's names for a JSON-RPC error that somebody below the border has made a failure of: a
-/// connection reads an error before it gets here, and knows no names but its own.
+/// Applies the user's words to a JSON-RPC error of which a connection has made a failure before. The
+/// connection knows only the built-in names.
 ///
-/// What that knew besides the error stays: a status of HTTP, which no number beats.
+/// What it knew besides the error stays, such as an HTTP status, which wins over a number.
 ///
-/// Only what the user chose that a name means is the user's word. A refusal of the built-in names that
-/// the user's words only help to find stays the server's, and is lost where the failure's own was lost.
+/// Only the meanings that the user gave are the user's claims. A built-in refusal that the user's
+/// words only help to find stays the server's, and is lost if the failure's own was lost.
 pub(super) fn read_again(failure: Failure, lookup: Lookup<'_>) -> Failure {
     let Some(error) = failure.rpc_error() else {
         return failure;
@@ -79,8 +79,8 @@ pub(super) fn read_again(failure: Failure, lookup: Lookup<'_>) -> Failure {
         return failure;
     }
     failure.set_class(theirs.class());
-    // Keep "did not run" if an HTTP status or the author of the failure said so. The built-in name of
-    // the error does not count: the user names it otherwise.
+    // Keep "did not run" if the HTTP status or the author of the failure said so. Our built-in table
+    // does not count, since the user gave the error another meaning.
     let knew_more = failure.status().is_some() || !ours.delivery().did_not_run();
     if !(knew_more && failure.delivery().did_not_run()) {
         failure = failure.reached_like(&theirs);

@@ -5,7 +5,7 @@ use std::{any::Any, error::Error, fmt, sync::Arc};
 type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<Failure> + Send + Sync>;
 type ResultRule = Arc<dyn Fn(&dyn Any) -> Option<Failure> + Send + Sync>;
 
-/// The user's own rules and words, asked before anything else.
+/// The user's rules and words, asked first.
 #[derive(Clone, Default)]
 pub(super) struct Rules(Option<Arc<Own>>);
 
@@ -22,7 +22,7 @@ impl Rules {
         own.get_or_insert_default().extend(words);
     }
 
-    /// What names mean, by the user's words first.
+    /// The names, with the user's words first.
     pub(super) fn lookup(&self) -> Lookup<'_> {
         Lookup::with(self.words())
     }

@@ -14,12 +14,12 @@ use tower::{Layer, Service};
 pub struct Classify<S> {
     pub(super) inner: S,
     pub(super) rules: Rules,
-    // Of another one in the same stack.
+    // Inside another one in the same stack.
     pub(super) is_inside: bool,
 }
 
 impl<S> Classify<S> {
-    /// Names the failures of a service.
+    /// Classifies the failures of a service.
     #[must_use]
     pub fn new(inner: S) -> Self {
         ClassifyLayer::new().layer(inner)

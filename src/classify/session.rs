@@ -1,8 +1,8 @@
-/// Whether a server may have forgotten the session to which a call belongs.
+/// Whether a server may have lost the session of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Session {
-    /// It may: but a text of that may be of a session of the tool's own.
+    /// It may. But a text about it may mean a session of the tool's own.
     Untold,
-    /// There is none: such a text is of something else.
+    /// There is no session, so such a text means something else.
     None,
 }

@@ -1,8 +1,8 @@
-//! Whether an object tells of a failure and of nothing else.
+//! Whether an object tells of a failure and nothing else.
 //!
 //! `{"sent": 2, "error": {"code": "rate_limited"}}` tells of two mails that were sent, and of a third
-//! that was refused. So a code says that the call itself was refused only if everything beside it is
-//! what servers tell of a failure.
+//! that was refused. So a code means that the call itself was refused only if all other members
+//! describe a failure.
 
 use super::{
     lookup::{Lookup, is_one_of},
@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 
 type Object = Map<String, Value>;
 
-/// How far one goes into objects.
+/// How deep objects are followed.
 const DEPTH: usize = 4;
 
-/// Members that tell of a failure, whatever their value.
+/// Members that describe a failure, whatever their value.
 #[rustfmt::skip]
 const NAMES: &[&str] = &[
     // What happened.
@@ -94,10 +94,10 @@ fn is_told(object: &Object, lookup: Lookup<'_>, depth: usize) -> bool {
     })
 }
 
-/// Whether an item tells of what is wrong. Of a batch it may tell what was done.
+/// Whether an item says what is wrong. In a batch it may say what was done.
 fn is_problem(item: &Value, lookup: Lookup<'_>, depth: usize) -> bool {
     match item {
-        // As Google's services have them, of any type.
+        // The form of Google's services, of any type.
         Value::Object(item) => item.contains_key("@type") || is_told(item, lookup, depth),
         _ => true,
     }
@@ -123,13 +123,13 @@ fn says_nothing(value: &Value) -> bool {
     }
 }
 
-/// Whether it names the error of this call. An `upstream_error` is of a call that the tool made, and a
-/// `mail_error` may be of the last thing that it did.
+/// Whether it names the error of this call. An `upstream_error` is about a call that the tool made,
+/// and a `mail_error` may be about the last thing that it did.
 fn is_of_the_call(key: &str) -> bool {
     is_one_of(OF_THE_CALL, key)
 }
 
-/// Whether it is a name of its own for an error, as `adcp_error` is.
+/// Whether it is a protocol's name for an error, as `adcp_error` is.
 pub(super) fn names_an_error(key: &str) -> bool {
     let end = key.len().checked_sub(known::ERROR.len());
     end.and_then(|end| key.get(end..))

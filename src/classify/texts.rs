@@ -1,13 +1,13 @@
-//! Texts that SDKs write, known word by word and matched where the SDK puts them.
+//! Texts that SDKs write, matched word by word at the place where the SDK writes them.
 
 use super::{lookup::Lookup, named::Named, session::Session, vocabulary as known};
 use crate::failure::{Class, first};
 
-/// However long a text is, no more of it is searched for the end of a name, or of a number.
+/// The longest part of a text that is searched for the end of a name or a number.
 const LONGEST_NAME: usize = 256;
 const LONGEST_NUMBER: usize = 24;
 
-/// What a flagged result's text says of the call, if an SDK wrote it, or the user knows it.
+/// The meaning of a flagged result's text, if an SDK wrote it, or the user's words know it.
 pub(super) fn class(text: &str, lookup: Lookup<'_>) -> Option<Named> {
     if let Some(named) = lookup.own_text(text) {
         return Some(named);
@@ -23,13 +23,13 @@ pub(super) fn class(text: &str, lookup: Lookup<'_>) -> Option<Named> {
     Some(Named::of(class))
 }
 
-/// What a number of JSON-RPC or MCP means by itself.
+/// The meaning of a JSON-RPC or MCP number by itself.
 pub(super) fn of_number(number: i64) -> Option<Class> {
     let mut numbers = known::NUMBERS.iter();
     numbers.find_map(|(known, class)| (*known == number).then_some(*class))
 }
 
-/// What the message of a JSON-RPC error says that its number does not.
+/// The meaning of a JSON-RPC error's message, if its number does not say it.
 pub(super) fn class_of_message(code: i32, message: &str, session: Session) -> Option<Named> {
     // TypeScript 1 repeats the number in the message.
     let (number, text) = number_in_front(message);
@@ -42,8 +42,8 @@ pub(super) fn class_of_message(code: i32, message: &str, session: Session) -> Op
         return Some(Named::of(*class));
     }
     if known::SESSION_LOSS_NUMBERS.contains(&code) && is_session_loss(text) {
-        // It may be of a session that the tool had with a server of its own. The connection's own server
-        // refuses a request of a session that it does not know, by a status of HTTP.
+        // It may mean a session that the tool had with a server of its own. The connection's own
+        // server refuses a request of an unknown session by an HTTP status.
         return match session {
             Session::Untold => Some(Named::of(Class::SessionLost)),
             Session::None => None,
@@ -81,12 +81,12 @@ fn is_session_loss(text: &str) -> bool {
     known::SESSION_LOSS.contains(&text.trim_end_matches('.'))
 }
 
-/// What follows on an SDK's headline and the tool's name: a message, or nothing.
+/// The rest after an SDK's headline and the tool's name: a message, or nothing.
 fn headline(text: &str) -> Option<&str> {
     known::HEADLINES.iter().find_map(|(before, after)| {
         let rest = text.strip_prefix(before)?;
         if after.is_empty() {
-            // The name has no end of its own.
+            // The end of the name cannot be found.
             let end = first(rest, LONGEST_NAME).find(": ");
             let (name, message) = rest.split_at(end.unwrap_or(rest.len()));
             return Some(if is_name(name) { message } else { rest });
@@ -97,11 +97,11 @@ fn headline(text: &str) -> Option<&str> {
     })
 }
 
-/// A message for an error that the author foresaw, nothing for a crash.
+/// A message for an expected error, nothing for a crash.
 fn of_message(rest: &str) -> Class {
     match rest.strip_prefix(": ") {
         Some(message) if is_pydantic(message) => Class::InvalidInput,
-        // A client of the tool's own did not believe the answer.
+        // A client of the tool's own rejected the answer.
         Some(message) if of_sdk(message) == Some(Class::InvalidOutput) => Class::InvalidOutput,
         None if rest.is_empty() || rest == "." => Class::Crash,
         _ => Class::Tool,
@@ -128,7 +128,7 @@ fn number_in_front(text: &str) -> (Option<i64>, &str) {
     split().unwrap_or((None, text))
 }
 
-/// A tool's name has no blanks; whatever has is prose.
+/// A tool's name has no blanks; text with blanks is prose.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_NAME && !text.contains(char::is_whitespace)
 }

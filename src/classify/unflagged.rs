@@ -5,11 +5,10 @@ use crate::{
 };
 use serde_json::Value;
 
-/// The failure that structured content without a flag unmistakably tells of: a documented code and a
+/// The failure that structured content without a flag clearly describes: a documented code and a
 /// text, both at the top.
 ///
-/// Names and words that only make a class of what is known to be a failure do not count: a document
-/// has them too.
+/// Other codes do not count, since documents have them too.
 pub(crate) fn read_unflagged(value: &Value) -> Option<Failure> {
     let object = value.as_object()?;
     let text = |key| object.get(key).and_then(Value::as_str);

@@ -1,7 +1,7 @@
-//! What servers and SDKs call things: names and nothing but names.
+//! The names that servers and SDKs use.
 //!
-//! A server whose names are only new names is understood by a line here; a user adds the same by
-//! [`Words`](super::Words). Every shape in which they were seen has a file under `tests/corpus`.
+//! To support a server whose names alone are new, add a line here. A user adds the same by
+//! [`Words`](super::Words). Every shape in which the names were seen has a file under `tests/corpus`.
 //!
 //! Words and fields are compared without case, `_`, `-` and blanks. Texts are compared letter by
 //! letter, at the place where the SDK writes them.
@@ -16,10 +16,10 @@ use crate::failure::{
 };
 
 /// Codes of other public servers. Those of the [table](crate::failure#the-classes) are documented,
-/// and stand there.
+/// and are there.
 ///
-/// None says that the call did not run: most are the words of an API behind a tool, which the tool
-/// hands on after who knows what. A user whose server means its own calls says so by
+/// None says that the call did not run: most come from an API behind a tool, and the tool may have
+/// done something before. If the codes of a server mean its own calls, add them by
 /// [`Words::refusal_code`](super::Words::refusal_code).
 #[rustfmt::skip]
 pub(super) const CODES: &[(&str, Class)] = &[
@@ -44,7 +44,7 @@ pub(super) const CODES: &[(&str, Class)] = &[
     ("unauthorized",            Unauthorized),
     ("authentication_error",    Unauthorized),
     ("authorization_error",     Forbidden),
-    // Our own, of a server that honours keys. An earlier attempt may run: none is a refusal.
+    // Our own, of a server that honours keys. An earlier attempt may run, so none is a refusal.
     ("idempotency_in_flight",   Unavailable),
     ("idempotency_unknown",     Unavailable),
     ("idempotency_not_kept",    Unavailable),
@@ -55,11 +55,11 @@ pub(super) const CODES: &[(&str, Class)] = &[
     ("internal_error",          Crash),
 ];
 
-/// Codes that say by their definition that a call was turned away before it ran.
+/// Codes that mean by definition that a call was refused before it ran.
 pub(super) const REFUSALS: &[&str] = &["rate_limited", "at_capacity", "service_unavailable"];
 
-/// The code that its server documents as fine to repeat, in an envelope that also has an `error` and
-/// a `status` of at least so much.
+/// The code that its server documents as safe to repeat, in an envelope with an `error` and a
+/// `status` of at least this value.
 pub(super) const REPEATABLE: &str = "upstream_error";
 pub(super) const REPEATABLE_FROM: u16 = 500;
 
@@ -75,22 +75,22 @@ pub(super) const NUMBERS: &[(i64, Class)] = &[
     (-32800, Cancelled),
 ];
 
-/// The number of a proposal for rate limits. It is a refusal by its definition, and needs a wait.
+/// The number of a proposal for rate limits. By definition it is a refusal, and it has a wait.
 pub(super) const RATE_LIMITED: i64 = -32023;
 
-/// Numbers that mean other things too, and this only together with a wait: the proposal's, what
-/// servers use meanwhile, and what two gateways chose for themselves.
+/// Numbers with other meanings, which mean this only together with a wait: the proposal's, what
+/// servers use meanwhile, and what two gateways chose.
 pub(super) const NUMBERS_WITH_A_WAIT: &[i64] = &[RATE_LIMITED, -32029, -32105, -33001];
 
 /// Fields of a code.
 pub(super) const CODE: &[&str] = &["code", "errorcode", "errortype"];
-/// Fields that hold one if it is a word that is known, and much else besides.
+/// Fields that hold a code if it is a known word, and other things besides.
 pub(super) const MAYBE_CODE: &[&str] = &["type", "status"];
 pub(super) const MESSAGE: &[&str] = &["message", "error", "detail"];
 /// Fields of an HTTP status.
 pub(super) const STATUS: &[&str] = &["status", "statuscode", "httpstatus"];
 pub(super) const RETRYABLE: &[&str] = &["retryable", "isretryable"];
-/// Fields that only say no: as what asks for a repeat, they are too vague.
+/// Fields that count only for "no": for "yes" they are too vague.
 pub(super) const NO_WITH_FALSE: &[&str] = &[
     "retryable",
     "isretryable",
@@ -112,14 +112,14 @@ pub(super) const NO_WITH_TRUE: &[&str] = &[
 /// A zero in it is a number of retries.
 pub(super) const MAYBE_A_COUNT: &str = "retry";
 pub(super) const NO: &[&str] = &["false", "no", "never"];
-/// Fields that say in a word of their own that a repeat is of no use.
+/// Fields that say by a word that a repeat is useless.
 pub(super) const FINAL: &[(&str, &[&str])] = &[
     ("recovery", &["terminal", "correctable"]),
     ("category", &["permanent"]),
     ("errorcategory", &["permanent"]),
 ];
 
-/// Fields of a wait: alone, a number in them is seconds; else their name ends in its unit.
+/// Fields of a wait. Alone, a number in them is in seconds; else their name ends in the unit.
 pub(super) const WAITS: &[&str] = &[
     "retryafter",
     "retryafters",
@@ -133,7 +133,7 @@ pub(super) const WAITS: &[&str] = &[
     "resetsin",
     "resetafter",
 ];
-/// They are one only with a unit.
+/// They are fields of a wait only with a unit.
 pub(super) const WAITS_WITH_UNIT: &[&str] = &["after", "wait", "backoff", "cooldown"];
 /// Fields of a point in time.
 pub(super) const INSTANTS: &[&str] = &[
@@ -148,7 +148,7 @@ pub(super) const INSTANTS: &[&str] = &[
     "retryaftertime",
     "retryaftertimestamp",
 ];
-/// How the names of these end. No single letters: `retryDelays` is a list of settings.
+/// The endings of these names. No single letters: `retryDelays` is a list of settings.
 #[rustfmt::skip]
 pub(super) const UNITS: &[(&str, Unit)] = &[
     ("ms",           Unit::Milliseconds),
@@ -171,25 +171,25 @@ pub(super) const UNITS: &[(&str, Unit)] = &[
 
 /// The object in which an envelope speaks of the call.
 pub(super) const ERROR: &str = "error";
-/// Objects in which it tells more of it, or of a part of what was done.
+/// Objects with more about the call, or about a part of the work.
 pub(super) const PARTS: &[&str] = &["data", "details"];
 /// Lists whose first object is such a part.
 pub(super) const PART_LISTS: &[&str] = &["errors"];
 /// Lists of objects that may hold a wait.
 pub(super) const HINT_LISTS: &[&str] = &["details", "errors", "next_actions"];
-/// Keys of `_meta` that hold an envelope: our own, and a proposal's. Nobody else's speaks of the call.
+/// Keys of `_meta` with an envelope: our own, and a proposal's. No other key speaks of the call.
 pub(super) const META: &[&str] = &[META_KEY, "io.modelcontextprotocol/toolFailure"];
 
-/// How a text begins.
+/// Beginnings of texts.
 #[rustfmt::skip]
 pub(super) const BEGINNINGS: &[(&str, Class)] = &[
     // TypeScript 1 and 2, the former behind `MCP error -32602: `.
     ("Input validation error: ",                 InvalidInput),
     ("Output validation error: ",                InvalidOutput),
-    // Their clients, of what a server answered.
+    // The clients of these, about a server's answer.
     ("Structured content does not match the tool's output schema", InvalidOutput),
     ("Failed to validate structured content",    InvalidOutput),
-    // Python's client, of the same.
+    // Python's client, about the same.
     ("Invalid structured content returned by tool ", InvalidOutput),
     // rmcp.
     ("failed to deserialize parameters: ",       InvalidInput),
@@ -217,7 +217,7 @@ pub(super) const WHOLE: &[(&str, Class)] = &[
     ("tool not found", NotFound),
 ];
 
-/// What SDKs write in front of a tool's own message; without one it crashed.
+/// What SDKs write before a tool's own message. Without a message, the tool crashed.
 #[rustfmt::skip]
 pub(super) const HEADLINES: &[(&str, &str)] = &[
     // Python.
@@ -231,17 +231,16 @@ pub(super) const HEADLINES: &[(&str, &str)] = &[
 /// Messages of JSON-RPC errors, with the number under which the SDK sends them.
 #[rustfmt::skip]
 pub(super) const MESSAGES: &[(i64, &str, Class)] = &[
-    // Go, of what its own tool answered.
+    // Go, about the answer of its own tool.
     (0, "validating tool output: ", InvalidOutput),
     // FastMCP's rate limits.
     (-32000, "Rate limit exceeded for client: ", RateLimited),
 ];
 
-/// Numbers that JSON-RPC gives to what [`BEGINNINGS`] and the others say in a result.
+/// Numbers that JSON-RPC gives to what [`BEGINNINGS`] and the others mean in a result.
 pub(super) const TEXT_NUMBERS: &[i64] = &[-32602, -32600];
 
-/// Numbers under which a session that is gone is told: an SDK's client and server, another SDK's
-/// server.
-// The positive one is a slip that is in the field.
+/// Numbers of a lost session: an SDK's client and server, another SDK's server. Some deployed servers
+/// omit the minus sign.
 pub(super) const SESSION_LOSS_NUMBERS: &[i64] = &[-32600, -32001, 32600];
 pub(super) const SESSION_LOSS: &[&str] = &["Session not found", "Session terminated"];

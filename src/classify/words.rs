@@ -4,19 +4,18 @@ use std::borrow::Cow;
 
 type Name = Cow<'static, str>;
 
-/// Names of your own for a [`ClassifyLayer`](super::ClassifyLayer): what a server calls its codes,
-/// its fields and its waits, where only the names are new.
+/// Names that a server uses for its codes, its fields and its waits, if only the names are new.
 ///
-/// They are asked before the names that are built in, and everywhere where those are: in structured
-/// content, in JSON in a text, in the `data` of a JSON-RPC error, under `_meta`. All else that holds for
-/// those holds for them: a word decides only at its place, `retryable: false` beats it, a wait makes
-/// nothing repeatable. Codes and names of fields are compared without case, `_`, `-` and blanks, texts and
-/// the names of envelopes letter by letter.
+/// They are asked before the built-in names, at all places where those are read: in structured
+/// content, in JSON in a text, in the `data` of a JSON-RPC error, and under `_meta`. The same rules
+/// hold for them: a name counts only at its place, `retryable: false` wins, and a wait makes nothing
+/// repeatable. Codes and names of fields are compared without case, `_`, `-` and blanks. Texts and
+/// the names of envelopes are compared letter by letter.
 ///
-/// Two things are dangerous to say: that a code means that the call **did not run**, and that it means
-/// that a repeat is fine. Such a call is made again, whatever its tool does, also if the code stands
-/// in JSON in a text. So they have methods of their own: [`refusal_code`](Self::refusal_code),
-/// [`refusal_begins`](Self::refusal_begins) and [`repeatable_code`](Self::repeatable_code).
+/// Two meanings are dangerous: that the call **did not run**, and that a repeat is safe. Such a call
+/// is repeated, whatever its tool does, even if the code is in JSON in a text. So they have methods
+/// of their own: [`refusal_code`](Self::refusal_code), [`refusal_begins`](Self::refusal_begins) and
+/// [`repeatable_code`](Self::repeatable_code).
 ///
 /// # Example
 ///
@@ -64,7 +63,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// No names but those that are built in.
+    /// Only the built-in names.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -78,25 +77,25 @@ impl Words {
         }
     }
 
-    /// A code, and what it means. Whether a call that failed with it ran is unknown; so it is made
-    /// again only if its tool may run twice, and time heals the class.
+    /// Adds a code and its class. Whether such a call ran is unknown, so it is repeated only if its
+    /// tool may run twice, and waiting helps.
     ///
-    /// A number is one of a JSON-RPC error, or in the code field of an envelope. A word that is known
-    /// beats a number.
+    /// A number is that of a JSON-RPC error, or the code of an envelope. A known word wins over a
+    /// number.
     #[must_use]
     pub fn code(self, code: impl Into<Code>, class: Class) -> Self {
         self.with_code(code.into(), Meaning::of(class, Delivery::Unknown))
     }
 
-    /// A code that can mean nothing but that the call was turned away **before** the tool ran. Where
-    /// time heals the class, such a call is made again, for any tool.
+    /// Adds a code that can only mean that the call was refused **before** the tool ran. If waiting
+    /// helps, such a call is repeated, for any tool.
     #[must_use]
     pub fn refusal_code(self, code: impl Into<Code>, class: Class) -> Self {
         self.with_code(code.into(), Meaning::of(class, Delivery::Refused))
     }
 
-    /// A code of which the server's documentation says that a repeat is fine, also if the call ran.
-    /// Where time heals the class, such a call is made again, for any tool.
+    /// Adds a code for which the server's documentation says that a repeat is safe, even if the call
+    /// ran. If waiting helps, such a call is repeated, for any tool.
     #[must_use]
     pub fn repeatable_code(self, code: impl Into<Code>, class: Class) -> Self {
         let meaning = Meaning {
@@ -111,22 +110,21 @@ impl Words {
         self
     }
 
-    /// How the text of a flagged result, or the message of a JSON-RPC error, begins where no code
-    /// says it better. Whether the call ran is unknown.
+    /// Adds the beginning of a flagged result's text, or of a JSON-RPC error's message. It counts if
+    /// no code says more. Whether the call ran is unknown.
     #[must_use]
     pub fn text_begins(self, beginning: impl Into<Cow<'static, str>>, class: Class) -> Self {
         self.with_text(beginning.into(), Meaning::of(class, Delivery::Unknown))
     }
 
-    /// The same for a text that can mean nothing but that the call was turned away before the tool
-    /// ran.
+    /// The same for a text that can only mean that the call was refused before the tool ran.
     #[must_use]
     pub fn refusal_begins(self, beginning: impl Into<Cow<'static, str>>, class: Class) -> Self {
         self.with_text(beginning.into(), Meaning::of(class, Delivery::Refused))
     }
 
     fn with_text(mut self, beginning: Name, meaning: Meaning) -> Self {
-        // Every text begins with nothing.
+        // Every text begins with the empty text.
         if !beginning.trim().is_empty() {
             self.texts.push((beginning, meaning));
         }
@@ -154,23 +152,23 @@ impl Words {
         self
     }
 
-    /// A field that holds the time from which a call is welcome again: RFC 3339, a date of HTTP, or
-    /// seconds or milliseconds since 1970.
+    /// A field with the time from which a call is welcome again: RFC 3339, a date of HTTP, or seconds
+    /// or milliseconds since 1970.
     #[must_use]
     pub fn wait_until(mut self, name: &str) -> Self {
         self.instants.push(plain(name));
         self
     }
 
-    /// An object at the top that speaks of the call itself, as `error` does. Not for one that may
-    /// tell of a part of what the tool did: a refusal in it makes the whole call run again.
+    /// An object at the top that speaks of the call itself, as `error` does. Do not use it for an
+    /// object that may describe a part of the work: a refusal in it makes the whole call run again.
     #[must_use]
     pub fn envelope_in(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.envelopes.push(name.into());
         self
     }
 
-    /// These and those of another, which are asked later.
+    /// These, and then those of another.
     pub(super) fn extend(&mut self, other: Self) {
         self.codes.extend(other.codes);
         self.texts.extend(other.texts);
@@ -182,7 +180,7 @@ impl Words {
     }
 }
 
-/// What a name means to the user.
+/// The meaning of a name for the user.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meaning {
     class: Class,
@@ -204,7 +202,7 @@ impl Meaning {
     }
 }
 
-/// A name of a field as fields are compared.
+/// The name of a field, normalized for comparison.
 fn plain(name: &str) -> String {
     letters(name).map(char::from).collect()
 }

@@ -37,9 +37,9 @@ impl<T> ReconnectBuilder<T> {
 }
 
 impl<T, P> ReconnectBuilder<T, P> {
-    /// How to ask a connection whether it is alive: a function from a connection to a future, as
-    /// [`Probe`](super::Probe) says. Without one, a call that is not answered in time retires its
-    /// connection.
+    /// Sets how to ask a connection whether it is alive: a function from a connection to a future, as
+    /// [`Probe`](super::Probe) says. Default: none. Then a call that is not answered in time retires
+    /// its connection.
     ///
     /// ```
     /// use mcp_resilience::{Failure, reconnect::ReconnectLayer};
@@ -73,23 +73,23 @@ impl<T, P> ReconnectBuilder<T, P> {
         self
     }
 
-    /// So many calls in a row that are given up without any answer in between cause a probe, or
-    /// retire the connection if it cannot be probed. A call is given up if it is dropped after it
-    /// was sent, or not answered in time. Default: 3.
+    /// After this many calls in a row that are given up, the connection is probed, or retired if it
+    /// cannot be probed. An answer to any call starts the count again. A call is given up if it is
+    /// dropped after it was sent, or not answered in time. Default: 3.
     pub fn give_up_limit(mut self, calls: u32) -> Self {
         self.settings.give_up_limit = Some(calls.max(1));
         self
     }
 
-    /// Dropped calls say nothing about the connection.
+    /// Dropped calls do not count against the connection.
     pub fn no_give_up_limit(mut self) -> Self {
         self.settings.give_up_limit = None;
         self
     }
 
-    /// Once an outage is older than this, calls fail fast: a failed dial ends them for good, without
-    /// a repeat by [`retry`](crate::retry). Also the longest that a call which comes in an outage
-    /// waits for the next dial to begin. Default: 5 s.
+    /// Once an outage is older than this, calls fail fast: a failed dial ends them, and
+    /// [`retry`](crate::retry) does not repeat them. It is also the longest that a call which comes
+    /// during an outage waits for the next dial to begin. Default: 5 s.
     pub fn fail_fast_after(mut self, time: Duration) -> Self {
         self.settings.fail_fast_after = time;
         self
@@ -102,12 +102,12 @@ impl<T, P> ReconnectBuilder<T, P> {
     }
 
     /// The longest that a call waits for a connection, over any number of dials, and for that
-    /// connection to be ready. Default: 30 s. A call that comes when a dial has failed already waits
-    /// for one dial at most; see [`fail_fast_after`](Self::fail_fast_after).
+    /// connection to be ready. A call that comes after a failed dial waits for one dial at most; see
+    /// [`fail_fast_after`](Self::fail_fast_after). Default: 30 s.
     ///
-    /// In the [preset](crate::preset) a call waits no longer than half of its retry window, whatever is set here.
-    /// [`ReconnectHandle::connect`](super::ReconnectHandle::connect) and
-    /// [`reconnect`](super::ReconnectHandle::reconnect) wait for all of it, and at least for one dial.
+    /// In the [preset](crate::preset), a call waits for at most half of the retry window, whatever is set
+    /// here. [`ReconnectHandle::connect`](super::ReconnectHandle::connect) and
+    /// [`reconnect`](super::ReconnectHandle::reconnect) wait for all of this time, and for at least one dial.
     pub fn patience(mut self, limit: Duration) -> Self {
         self.settings.patience = limit;
         self
@@ -132,25 +132,25 @@ impl<T, P> ReconnectBuilder<T, P> {
         self
     }
 
-    /// Keeps dialling when the very first dial fails, for a server that may start later than its
-    /// client. Default: the first dial that fails is [`Fatal`](crate::Class::Fatal).
+    /// Keeps dialling if the very first dial fails, for a server that may start later than its
+    /// client. Default: off, so the first dial that fails is [`Fatal`](crate::Class::Fatal).
     pub fn retry_first_dial(mut self) -> Self {
         self.settings.first_dial_is_fatal = false;
         self
     }
 
-    /// What [watches](crate::observe) the layer's decisions, instead of
+    /// The [observer](crate::observe) of the layer, in place of
     /// [`TracingEvents`](crate::observe::TracingEvents).
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.settings.observers = Observers::new(observer);
         self
     }
 
-    /// The layer.
+    /// Builds the layer.
     ///
     /// # Errors
     ///
-    /// When a setting cannot work; the error says which and why.
+    /// If a setting cannot work. The error says which and why.
     pub fn build(self) -> Result<ReconnectLayer<T, P>, InvalidReconnect> {
         if self.settings.dial_timeout().is_zero() {
             return Err(InvalidReconnect::ZeroDialTimeout);
@@ -173,13 +173,13 @@ impl<T, P> ReconnectBuilder<T, P> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidReconnect {
-    /// No dial could ever succeed.
+    /// No dial could succeed.
     #[error("a dial timeout of zero: give a dial some time")]
     ZeroDialTimeout,
-    /// No call could ever wait for a connection.
+    /// No call could wait for a connection.
     #[error("a patience of zero: give a call some time to wait for a connection")]
     ZeroPatience,
-    /// No probe could ever be answered.
+    /// No probe could be answered.
     #[error("a probe timeout of zero: give a probe some time")]
     ZeroProbeTimeout,
 }

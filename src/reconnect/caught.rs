@@ -1,4 +1,4 @@
-//! Panics of other people's code.
+//! Panics of code that is not ours.
 
 use std::{
     future::poll_fn,
@@ -33,12 +33,12 @@ struct Unwound<F>(Option<Pin<Box<F>>>);
 impl<F> Drop for Unwound<F> {
     fn drop(&mut self) {
         let future = self.0.take();
-        // What it panics with is in the panic hook's report already.
+        // The panic hook has reported the payload.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
     }
 }
 
-/// Runs a function, or gives `otherwise` if it panics.
+/// Runs a function. If it panics, returns `otherwise`.
 pub(super) fn caught_or<T>(otherwise: T, run: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(otherwise)
 }

@@ -12,12 +12,12 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// How one connection is made.
 pub(super) struct Dial<C>(Box<dyn Fn() -> BoxFuture<Result<Made<C>, Failure>> + Send + Sync>);
 
-/// What a dial makes.
+/// The result of a dial.
 #[derive(Clone)]
 pub(super) struct Made<C> {
     pub(super) connection: C,
     pub(super) probe: Option<Prober>,
-    /// Where the connection lives, and its probes run.
+    /// The runtime on which the connection lives and is probed.
     pub(super) runtime: Handle,
 }
 
@@ -36,7 +36,7 @@ impl<C: 'static> Dial<C> {
         T: Clone + Send + 'static,
     {
         let parts = Arc::new((probe, wrap, name));
-        // Locked only to be cloned: a connector need not be shareable.
+        // Locked only for the clone: a connector need not be `Sync`.
         let dial = Mutex::new((connector, target));
         Self(Box::new(move || {
             let (mut connector, target) =
@@ -65,11 +65,11 @@ impl<C: 'static> Dial<C> {
     }
 }
 
-/// What a failure means that came before a call was sent: of a dial, of a probe, or of the readiness
-/// of a connection.
+/// The meaning of a failure before a call was sent: of a dial, of a probe, or of `poll_ready` of a
+/// connection.
 pub(super) fn failure(failure: Failure) -> Failure {
     let failure = match failure.class() {
-        // Nobody named it. That there is no connection is all that is known.
+        // Of an unknown type: all that is known is that there is no connection.
         Class::Crash => {
             Failure::connection("cannot connect to the tool server").caused_like(&failure)
         }

@@ -15,9 +15,9 @@ use crate::{
 use std::sync::Arc;
 use tokio::time::{self, Instant};
 
-/// Starts the task of a dial. The task goes on with the dials that follow from it.
+/// Starts the task of a dial. The task also makes the dials that follow from it.
 pub(super) fn spawn<C: Clone + Send + 'static>(shared: &Arc<Shared<C>>, id: DialId) {
-    // Made first: where there is no runtime to spawn on, or it is ending, the next call dials.
+    // Created first: if there is no runtime, or it is ending, the next call dials.
     let dialing = Dialing {
         shared: Arc::clone(shared),
         id,
@@ -26,12 +26,12 @@ pub(super) fn spawn<C: Clone + Send + 'static>(shared: &Arc<Shared<C>>, id: Dial
     tokio::spawn(dialing.run());
 }
 
-/// The dial of a task. Dropped before its end, for example with its runtime, it leaves the dial to
-/// the calls that wait.
+/// The dial of a task. If it is dropped before its end, for example with its runtime, the calls that
+/// wait start the next dial.
 struct Dialing<C: Clone + Send + 'static> {
     shared: Arc<Shared<C>>,
     id: DialId,
-    // What the first call that waits for it does.
+    // The first call that waits for it does the same.
     cause: Cause,
 }
 
@@ -40,7 +40,7 @@ impl<C: Clone + Send + 'static> Dialing<C> {
         while self.is_due().await {
             let span = DialSpan::open(&self.cause, self.id);
             let mut states = self.shared.subscribe();
-            // The end first: it wins over a dial that is done at the same time.
+            // The end first: it wins over a dial that ends at the same time.
             let result = tokio::select! {
                 biased;
                 _ = states.wait_for(ConnectionState::is_closed) => return,
@@ -57,7 +57,7 @@ impl<C: Clone + Send + 'static> Dialing<C> {
         }
     }
 
-    /// Waits until it is time to dial. False if nobody wants that any more.
+    /// Waits until the dial is due. `false` if it is no longer wanted.
     async fn is_due(&self) -> bool {
         let mut states = self.shared.subscribe();
         loop {
@@ -129,7 +129,7 @@ impl<C: Clone + Send + 'static> Dialing<C> {
 
 impl<C: Clone + Send + 'static> Drop for Dialing<C> {
     fn drop(&mut self) {
-        // Changes nothing if this dial has ended.
+        // Does nothing if this dial has ended.
         self.shared.change(|machine| machine.dial_died(self.id));
     }
 }

@@ -35,18 +35,17 @@ where
     ticket: Option<Ticket>,
     // Set if this is a repeat.
     begin_by: Option<BeginBy>,
-    // Held until the answer is there: a connection that was retired meanwhile is released with
-    // the last call on it.
+    // Held until the answer has arrived: a retired connection is released with the last call on it.
     leased: Option<Leased<C>>,
     owner: Arc<Owner<C>>,
 }
 
-// Waiting -> Readying -> Calling -> Done; at once Readying where there is a connection, and back to
-// Waiting when that one is retired first.
+// Waiting -> Readying -> Calling -> Done. It starts with Readying if there is a connection, and goes
+// back to Waiting if that connection is retired first.
 #[pin_project(project = StateProj)]
 enum State<C, F> {
     Waiting(BoxFuture<Result<Leased<C>, Failure>>),
-    // With the end of the connection, once its readiness is waited for, or of the patience.
+    // With the end of the connection, once its readiness is awaited, or of the patience.
     Readying(Option<BoxFuture<bool>>),
     Calling(#[pin] F),
     Done,
@@ -59,7 +58,7 @@ where
     C: Service<Req> + Clone + Send + 'static,
 {
     #[inline]
-    /// Made in the layer's `call`, where the window of a repeat is known.
+    /// Created in the layer's `call`, where the window of a repeat is known.
     pub(super) fn new(call: Req, owner: Arc<Owner<C>>) -> Self {
         let begin_by = BeginBy::current();
         let leased = owner.shared.connection();
@@ -139,7 +138,7 @@ where
                     }
                     match readied {
                         Poll::Ready(Ok(())) if !is_retired => {
-                            // A repeat that waited may be late by as much as the machine slept.
+                            // A repeat that waited may be late, for example after the machine slept.
                             let begin_by = this.begin_by.as_ref();
                             if let Some(missed) = over(begin_by) {
                                 return Poll::Ready(Err(missed.miss()));
@@ -159,7 +158,7 @@ where
                         }
                         _ => {}
                     }
-                    // Not sent yet, and the connection is retired: the next one takes it.
+                    // It was not sent, and the connection is retired: use the next one.
                     *this.leased = None;
                     let ticket = *this.ticket.get_or_insert_with(|| {
                         shared
@@ -170,7 +169,7 @@ where
                 }
                 StateProj::Calling(answer) => {
                     let mut outcome = ready!(answer.poll(cx)).map_err(|error| {
-                        // Also what a layer around the connection made of it.
+                        // The failure may come from a layer around the connection.
                         Failure::from_any(error).attributed_to(Witness::Connection)
                     });
                     this.state.set(State::Done);
@@ -191,7 +190,7 @@ fn over(begin_by: Option<&BeginBy>) -> Option<&BeginBy> {
     begin_by.filter(|begin_by| begin_by.is_over())
 }
 
-/// The failure of a wait; that of a window that ended, if no connection came in it.
+/// The failure of a wait, or that of the window if it ended first.
 fn in_time(failure: Failure, begin_by: Option<&BeginBy>) -> Failure {
     match over(begin_by) {
         Some(missed) if failure.class() != Class::Fatal => missed.miss(),
@@ -207,7 +206,7 @@ where
     #[inline]
     fn drop(self: Pin<&mut Self>) {
         let this = self.project();
-        // A panic is no sign of the connection's.
+        // A panic says nothing about the connection.
         if let (State::Calling(_), Some((_, generation))) = (&*this.state, this.leased)
             && !thread::panicking()
         {

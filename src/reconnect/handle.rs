@@ -7,31 +7,32 @@ use super::{
 use crate::failure::{BoxError, Failure};
 use std::{fmt, sync::Arc, thread};
 
-/// Watches a connection, makes requests on it, and may renew or end it.
+/// Watches a connection, makes requests on it, and can renew or end it.
 ///
-/// A handle does not keep the connection: that ends with the last clone of the service.
+/// A handle does not keep the connection alive: that ends with the last clone of the service.
 pub struct ReconnectHandle<C> {
     pub(super) shared: Arc<Shared<C>>,
 }
 
 impl<C: Clone + Send + 'static> ReconnectHandle<C> {
-    /// Connects now, if there is no connection, and waits for it, for one dial at least: for a start
-    /// that is to fail early.
+    /// Connects if there is no connection, and waits for the end of at least one dial. For a start
+    /// that should fail early.
     ///
     /// # Errors
     ///
-    /// What a call would get: [`Fatal`](crate::Class::Fatal) when the first dial fails. If a tool passes
-    /// it on, it is [`Disabled`](crate::Class::Disabled), and the stack around the tool stays open.
+    /// The failure that a call would get: [`Fatal`](crate::Class::Fatal) if the first dial fails. If
+    /// a tool passes it on, it is [`Disabled`](crate::Class::Disabled) there, and the stack around
+    /// the tool stays open.
     pub async fn connect(&self) -> Result<(), Failure> {
         let ticket = self.shared.ticket_for_a_dial();
         self.wait(ticket).await
     }
 
-    /// Retires the connection and dials now, without a backoff, and waits for the end of that dial.
+    /// Retires the connection, dials at once without a backoff, and waits for the end of that dial.
     /// Calls that run on the old connection finish there.
     ///
-    /// A dial in progress is not made twice: its end is waited for. Also ends
-    /// [`Down`](ConnectionState::Down). Dropping the future does not stop a dial in progress.
+    /// If a dial is in progress, waits for its end instead. Also ends the state
+    /// [`Down`](ConnectionState::Down). Dropping the future does not stop a dial.
     ///
     /// # Errors
     ///
@@ -47,9 +48,9 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         connection.map(drop).map_err(Failure::handed_out)
     }
 
-    /// Forgets the backoff, the last failure, and that it is [`Down`](ConnectionState::Down): the
-    /// next call dials at once, and so do calls that wait now. A connection stays. Changes nothing
-    /// after [`shutdown`](Self::shutdown).
+    /// Clears the backoff, the last failure and the state [`Down`](ConnectionState::Down): the next
+    /// call dials at once, and so do calls that wait now. A connection stays. Does nothing after
+    /// [`shutdown`](Self::shutdown).
     pub fn reset(&self) {
         self.shared.reset();
     }
@@ -57,17 +58,16 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
     /// Makes a request on the current connection, and waits for one if there is none.
     ///
     /// For requests that do not go through the service, such as the lists and completions of an MCP
-    /// client. `request` gets a clone of the connection. Its outcome counts like that of a call: a
-    /// lost connection is replaced, an answer shows that the connection works, and a request that
-    /// is dropped counts as given up. Nothing is repeated: `request` may make several requests, and the
-    /// first of them may have had its effect.
+    /// client. `request` gets a clone of the connection, and has to wait for its readiness.
     ///
-    /// Readiness of the connection is up to `request`.
+    /// Its outcome counts like that of a call. A lost connection is replaced, an answer shows that
+    /// the connection works, and a dropped request counts as given up. Nothing is repeated, because
+    /// `request` may make several requests, and the first may have had its effect.
     ///
     /// # Errors
     ///
-    /// The failure of the request, or of the wait for a connection. If a tool passes it on, it says
-    /// nothing of whether the tool ran.
+    /// The failure of the request, or of the wait for a connection. If a tool passes it on, it does
+    /// not say whether the tool ran.
     pub async fn with<F, Fut, T, E>(&self, request: F) -> Result<T, Failure>
     where
         F: FnOnce(C) -> Fut,
@@ -77,8 +77,8 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         self.once(request).await.map_err(Failure::handed_out)
     }
 
-    /// Makes a single request as [`with`](Self::with) does, and once more on a new connection if it
-    /// failed without being sent, or if the server no longer knows the session.
+    /// Makes a single request as [`with`](Self::with) does. If it was not sent, or the server no
+    /// longer knows the session, makes it once more on a new connection.
     #[cfg_attr(
         not(feature = "rmcp-client"),
         allow(dead_code, reason = "a client makes such requests")
@@ -117,8 +117,8 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         outcome
     }
 
-    /// Ends it for good and at once: a dial in progress, every call that waits for a connection,
-    /// and the connection, once the calls that run on it are done.
+    /// Ends it for good: a dial in progress and every waiting call at once, and the connection after
+    /// its running calls.
     pub fn shutdown(&self) {
         self.shared.close();
     }
@@ -135,19 +135,19 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         self.shared.generation()
     }
 
-    /// Whether there is a connection now, as far as anybody noticed.
+    /// Whether there is a connection, as far as a call or a probe has noticed.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.state().is_connected()
     }
 
-    /// How the connection stands now.
+    /// The current state of the connection.
     #[must_use]
     pub fn state(&self) -> ConnectionState {
         self.shared.state()
     }
 
-    /// Watches how the connection stands, from now on.
+    /// Watches the state of the connection from now on.
     #[must_use]
     pub fn changes(&self) -> StateChanges {
         self.shared.changes()
@@ -163,7 +163,7 @@ struct Sent<'a, C: Clone + Send + 'static> {
 impl<C: Clone + Send + 'static> Drop for Sent<'_, C> {
     fn drop(&mut self) {
         match self.generation {
-            // A panic is no sign of the connection's.
+            // A panic says nothing about the connection.
             Some(generation) if !thread::panicking() => self.shared.given_up(generation),
             _ => {}
         }

@@ -30,7 +30,7 @@ pub struct ReconnectLayer<T, P = NoProbe> {
 }
 
 impl<T> ReconnectLayer<T> {
-    /// Connects to `target`, which the connector gets at every dial, with the
+    /// Connects to `target`, which the connector gets at each dial, with the
     /// [defaults](super#defaults).
     #[must_use]
     pub fn new(target: T) -> Self {
@@ -62,16 +62,16 @@ impl<T, P> ReconnectLayer<T, P> {
         ReconnectLayer::with_settings(self.target, probe, self.settings)
     }
 
-    /// The same, with another dial timeout unless one was set.
+    /// The same, with another dial timeout if none was set.
     #[cfg(any(feature = "rmcp-client", feature = "tower-mcp"))]
     pub(crate) fn with_dial_timeout_of(mut self, limit: Duration) -> Self {
         self.settings.dial_timeout.get_or_insert(limit);
         self
     }
 
-    /// Wraps a connector, and each connection that it makes, and names each error that it makes
-    /// instead. No call waits for a connection for longer than half of a deadline. The observers are
-    /// told unless the layer has one of its own.
+    /// Wraps a connector. `wrap` changes each connection, and `name` each error. A call waits for a
+    /// connection for at most half of the window. The observers are used if the layer has none of its
+    /// own.
     pub(crate) fn connect<M, C>(
         &self,
         deadline: Option<Duration>,

@@ -1,29 +1,29 @@
-//! A connection that comes back: one for all clones, made anew when it is lost.
+//! A connection that comes back: all clones share one, and a lost one is replaced.
 //!
-//! Wraps a connector, which is a service that makes services (tower's
-//! [`MakeService`](tower::MakeService)). A dial gives a connection. A failure of a class that
-//! [needs a new connection](crate::Class::needs_new_connection) retires the connection that it came
-//! from, unless the server answered with it. The failed call's own error goes up: repeating it is
+//! The layer wraps a connector, which is a service that makes services (tower's
+//! [`MakeService`](tower::MakeService)). A dial makes a connection. A failure of a class that [needs
+//! a new connection](crate::Class::needs_new_connection) retires the connection that it came from,
+//! unless the server answered with it. The failed call returns its own error; repeating the call is
 //! up to [`retry`](crate::retry).
 //!
-//! There is at most one dial at any time. Every dial and every connection has a number, and a late
-//! end of an older one changes nothing.
+//! There is at most one dial at any time. Every dial and every connection has a number, so that a
+//! late end of an older one changes nothing.
 //!
 //! | Event | What happens |
 //! |---|---|
 //! | a call comes, and there is no connection | one dial, in a task of its own; all calls wait for it |
 //! | a call fails as `Connection` or `SessionLost` | its connection is retired: new calls get a new one |
 //! | a call fails as `Timeout`, or several calls in a row are given up | the connection is [probed](#probes); without a probe it is retired |
-//! | calls still run on a retired connection | they finish there; it is released with the last of them |
+//! | calls still run on a retired connection | they finish there; the last of them releases it |
 //! | calls wait for a retired connection to be ready | they were not sent, and go to the new one |
-//! | a connection says before the call that it is closed | it is retired, and the call goes to the new one |
-//! | a connection does not become ready in time | like a timeout |
+//! | a connection reports before the call that it is closed | it is retired, and the call goes to the new one |
+//! | a connection does not become ready in time | as for a timeout |
 //! | a waiting call is dropped | the others are not affected |
-//! | a dial fails, is too slow, or panics | the next one is spaced by a full-jitter backoff; nobody dials while nobody waits |
-//! | the very first dial fails | [`Fatal`](crate::Class::Fatal), for good ([`retry_first_dial`](ReconnectBuilder::retry_first_dial) changes that) |
+//! | a dial fails, is too slow, or panics | the next one waits for a full-jitter backoff, and for a call that needs it |
+//! | the very first dial fails | [`Fatal`](crate::Class::Fatal), for good, unless [`retry_first_dial`](ReconnectBuilder::retry_first_dial) is set |
 //! | a later dial fails as `Fatal` | that failure, for good |
 //! | a later dial fails in any other way: 401, 403, a maintenance page, a missing binary | backoff, as for any other failure; the connector is asked for credentials again at each dial |
-//! | a dial fails, and the server asks for a wait | the next dial is not made earlier; a call that would not wait so long fails at once |
+//! | a dial fails, and the server asks for a wait | the next dial is not made earlier; a call that cannot wait so long fails at once |
 //! | [`shutdown`](ReconnectHandle::shutdown), or the last clone is dropped | a dial in progress ends at once, and waiting calls fail; no connection comes back |
 //!
 //! "For good" lasts until [`reset`](ReconnectHandle::reset) or
@@ -34,48 +34,50 @@
 //! | The call | waits for |
 //! |---|---|
 //! | came before a dial failed | a connection, over any number of dials, for the patience (30 s) |
-//! | the same, but the server refuses: dials fail in a way that [does not heal](crate::Class::heals) with time, such as `Unauthorized` | two such dials in a row |
+//! | the same, and the server refuses: dials fail in a way that [waiting does not help](crate::Class::heals), such as `Unauthorized` | two such dials in a row |
 //! | came after a dial failed, or in an outage older than 5 s | the end of one dial, if it is due within 5 s; else it fails at once |
-//! | any | no dial that is due after the end of its patience: it fails as soon as that is known |
+//! | any | no dial that is due after its patience ends: it fails as soon as that is known |
 //!
 //! An outage begins with the first failure after a good connection and ends with the next good
 //! connection. The 5 s are [`fail_fast_after`](ReconnectBuilder::fail_fast_after).
 //!
-//! A call that waited in vain fails with the failure of the last dial: its class, message and
-//! sources, and [`NotSent`](crate::Delivery::NotSent). In the first 5 s of an outage
-//! [`retry`](crate::retry) may make it again, so a server that restarts within seconds costs no call.
+//! A call that gets no connection fails with [`NotSent`](crate::Delivery::NotSent), and with the
+//! class, message and sources of the last dial's failure. In the first 5 s of an outage,
+//! [`retry`](crate::retry) may repeat it, so a server that restarts within seconds costs no call.
 //! Later the failure is final ([`Stopped::NotReady`](crate::failure::Stopped::NotReady), or
-//! `HintTooLong`), so a server that stays dead fails each call within 5 s and one dial.
+//! `HintTooLong`), so a server that stays down fails each call within 5 s and one dial.
 //!
 //! # Good connections
 //!
-//! After a good connection the next dial starts at once, and repeats of the calls that were lost with
-//! it cost none of the retry budget. A connection is good once two calls were answered on it, or it
-//! has lasted for 30 s. If such a connection is lost before the first wait of the backoff has passed
-//! (1 s), it does not end the backoff; and if it was itself dialled at once, the next dial is spaced.
-//! So a server that dies after a few answers, again and again, is not started a thousand times. A
-//! lost session makes its connection good only by time.
+//! After a good connection, the next dial starts at once, and repeats of the calls that were lost
+//! with it cost no retry budget. A connection is good once two calls were answered on it, or once it
+//! has lasted for 30 s. A lost session makes its connection good only by time.
+//!
+//! A server that dies after a few answers, again and again, must not be started a thousand times. So
+//! a good connection that is lost within the first wait of the backoff (1 s) does not end the
+//! backoff. If it was itself dialled at once, the next dial has to wait.
 //!
 //! # Probes
 //!
 //! A slow tool is no dead server. If the connection can be [probed](ReconnectBuilder::probe), a
-//! timeout starts a probe and leaves the connection in use. So do 3 calls in a row that are dropped
-//! after they were sent, or not answered in time, without an answer in between
-//! ([`give_up_limit`](ReconnectBuilder::give_up_limit)). Calls that are dropped before they were sent
-//! count for nothing. There is one probe at a time, and an answer to any call in the meantime proves
-//! the connection alive. If the probe fails, or is not answered within 5 s, the connection is
-//! retired. A client of `rmcp` probes with MCP's `ping`; without a probe, the connection is retired
-//! at once.
+//! timeout starts a probe, and the connection stays in use. The same happens after 3 calls in a row
+//! without an answer ([`give_up_limit`](ReconnectBuilder::give_up_limit)): calls that were dropped
+//! after they were sent, or not answered in time. Calls that were dropped before they were sent do
+//! not count.
+//!
+//! There is one probe at a time. An answer to any call in the meantime shows that the connection is
+//! alive. If the probe fails, or is not answered within 5 s, the connection is retired. A client of
+//! `rmcp` probes with MCP's `ping`. Without a probe, the connection is retired at once.
 //!
 //! # Defaults
 //!
 //! | Setting | Default | Set by |
 //! |---|---|---|
 //! | longest dial | 10 s | [`dial_timeout`](ReconnectBuilder::dial_timeout) |
-//! | longest that a call waits for a connection, and for that to be ready | 30 s | [`patience`](ReconnectBuilder::patience) |
-//! | how old an outage is when calls fail fast | 5 s | [`fail_fast_after`](ReconnectBuilder::fail_fast_after) |
+//! | a call waits for a connection and its readiness | 30 s | [`patience`](ReconnectBuilder::patience) |
+//! | age of an outage after which calls fail fast | 5 s | [`fail_fast_after`](ReconnectBuilder::fail_fast_after) |
 //! | waits between dials | 1 s, doubled up to 30 s, full jitter, at least 10 ms | [`backoff`](ReconnectBuilder::backoff), [`jitter`](ReconnectBuilder::jitter) |
-//! | how long makes any connection good | 30 s | [`good_after`](ReconnectBuilder::good_after) |
+//! | time that makes any connection good | 30 s | [`good_after`](ReconnectBuilder::good_after) |
 //! | probe | none | [`probe`](ReconnectBuilder::probe) |
 //! | longest probe | 5 s | [`probe_timeout`](ReconnectBuilder::probe_timeout) |
 //! | calls given up in a row | 3 | [`give_up_limit`](ReconnectBuilder::give_up_limit) |
@@ -83,11 +85,13 @@
 //!
 //! # When to use it
 //!
-//! Between [`classify`](crate::classify) and the connections, and outside their timeout, which it
-//! has to see. A connection's errors are read as [`Failure::from`](crate::Failure) reads them: where
-//! they say more to a rule than to their type, have the connector wrap each connection in `Classify`
-//! as well, as [`ResilienceLayer::connect`](crate::ResilienceLayer::connect) does. A connector knows
-//! best what its own failures mean, and says so with a [`Failure`](crate::Failure).
+//! Between [`classify`](crate::classify) and the connections, and outside the timeout of a
+//! connection, whose failures it has to see.
+//!
+//! The errors of a connection are read as [`Failure::from`](crate::Failure) reads them. If a rule is
+//! needed to read them, let the connector wrap each connection in `Classify` as well, as
+//! [`ResilienceLayer::connect`](crate::ResilienceLayer::connect) does. A connector returns a
+//! [`Failure`](crate::Failure) for its own errors, since it knows best what they mean.
 //!
 //! # Example
 //!

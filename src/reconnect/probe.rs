@@ -10,12 +10,12 @@ pub(super) type Probing = Pin<Box<dyn Future<Output = Result<(), Failure>> + Sen
 
 /// Asks a connection whether it is alive, as the `ping` of MCP does.
 ///
-/// Implemented for functions from a connection to a future: `Ok`, and any failure that is an answer of
-/// the server, mean that the connection is alive. Errors that mean a
-/// [new connection](crate::Class::needs_new_connection), and errors that nobody named, mean that it
-/// is not; so does no answer within the [limit](super::ReconnectBuilder::probe_timeout).
+/// Implemented for functions from a connection to a future. The connection is alive if the future
+/// returns `Ok`, or a failure that is an answer of the server. It is lost if the error means a [new
+/// connection](crate::Class::needs_new_connection), if its type is unknown, or if the
+/// [limit](super::ReconnectBuilder::probe_timeout) has passed.
 ///
-/// Sealed: [`NoProbe`] and functions are all there are.
+/// Sealed: only [`NoProbe`] and functions implement it.
 pub trait Probe<C>: Clone + Send + Sync + 'static {
     #[doc(hidden)]
     fn of(&self, connection: &C) -> Option<Prober>;
@@ -40,7 +40,7 @@ where
 {
     fn of(&self, connection: &C) -> Option<Prober> {
         let probe = self.clone();
-        // Locked only to be cloned: a connection need not be shareable.
+        // Locked only for the clone: a connection need not be `Sync`.
         let connection = Mutex::new(connection.clone());
         Some(Prober(Arc::new(move || {
             let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);

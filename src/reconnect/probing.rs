@@ -1,4 +1,4 @@
-//! The task that asks whether a connection is alive.
+//! The task that probes a connection.
 
 use super::{
     caught::caught,
@@ -10,13 +10,13 @@ use crate::{failure::Failure, observe::Event};
 use std::sync::Arc;
 use tokio::time;
 
-/// Starts a probe, on the runtime that the connection was made on: a call may be dropped anywhere.
+/// Starts a probe on the runtime of the connection, since a call may be dropped anywhere.
 pub(super) fn spawn<C: Clone + Send + 'static>(
     shared: &Arc<Shared<C>>,
     generation: Generation,
     id: ProbeId,
 ) {
-    // Made first: where the runtime is ending, nobody will answer.
+    // Created first: if the runtime is ending, there will be no answer.
     let probing = Probing {
         shared: Arc::clone(shared),
         generation,
@@ -42,7 +42,7 @@ struct Probing<C: Clone + Send + 'static> {
 impl<C: Clone + Send + 'static> Probing<C> {
     async fn run(self, probe: Prober) {
         let mut states = self.shared.subscribe();
-        // A connection that is replaced meanwhile is let go at once.
+        // A connection that was replaced meanwhile is dropped at once.
         let replaced = states.wait_for(|_| self.shared.is_retired(self.generation));
         let outcome = tokio::select! {
             biased;
@@ -77,7 +77,7 @@ impl<C: Clone + Send + 'static> Probing<C> {
 
 impl<C: Clone + Send + 'static> Drop for Probing<C> {
     fn drop(&mut self) {
-        // Changes nothing if this probe has ended.
+        // Does nothing if this probe has ended.
         let failure = Failure::connection("a probe of the connection ended with its runtime");
         self.shared.probed(self.generation, self.id, Err(&failure));
     }

@@ -9,17 +9,17 @@ use std::{
 };
 use tower::{Layer, Service};
 
-/// One connection for all clones, made anew when it is lost.
+/// One connection for all clones, replaced when it is lost.
 ///
-/// It is always ready: each call waits for the connection, and for the connection's readiness, in
-/// its own future, so that a deadline outside covers both, and a log outside sees what becomes of
-/// it. See the [module page](super).
+/// It is always ready. Each call waits in its own future for the connection and for its readiness, so
+/// that an outer deadline covers both, and an outer log sees the outcome. See the [module
+/// page](super).
 pub struct Reconnect<C: Clone + Send + 'static> {
     owner: Arc<Owner<C>>,
 }
 
-/// What the clones of the service and their calls hold, and the dialling task does not: with the
-/// last of them the connection ends.
+/// Held by the clones of the service and their calls, and not by the dialling task: the connection
+/// ends with the last of them.
 pub(super) struct Owner<C: Clone + Send + 'static> {
     pub(super) shared: Arc<Shared<C>>,
 }
@@ -40,7 +40,7 @@ impl<C: Clone + Send + 'static> Reconnect<C> {
 
     /// Connects to `target` by the connector, with the [defaults](super#defaults).
     ///
-    /// There is no service within to be had: the [`handle`](Self::handle) has the connection.
+    /// There is no access to an inner service: the [`handle`](Self::handle) has the connection.
     #[must_use]
     pub fn new<M, T>(connector: M, target: T) -> Self
     where
@@ -52,7 +52,7 @@ impl<C: Clone + Send + 'static> Reconnect<C> {
         ReconnectLayer::new(target).layer(connector)
     }
 
-    /// What to watch the connection with.
+    /// The handle, to watch the connection.
     #[must_use]
     pub fn handle(&self) -> ReconnectHandle<C> {
         ReconnectHandle {

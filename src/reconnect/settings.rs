@@ -22,7 +22,7 @@ pub(super) struct Settings {
     pub(super) observers: Observers,
 }
 
-/// The longest that a dial takes, unless something else is said.
+/// The default limit of a dial.
 const DIAL: Duration = Duration::from_secs(10);
 
 impl Settings {

@@ -20,14 +20,14 @@ use std::{
 };
 use tokio::{sync::watch, time::Instant};
 
-/// What all clones share: the machine behind its lock, and what acts for it.
+/// The state of all clones: the machine in its lock, and the code that acts on its decisions.
 ///
-/// Nothing of anybody else's runs under the lock, but for the clone of a connection.
+/// No foreign code runs under the lock, except for the clone of a connection.
 pub(super) struct Shared<C> {
     pub(super) dial: Dial<C>,
     pub(super) settings: Settings,
     machine: Mutex<Machine<Made<C>>>,
-    // Copies of the machine's state, for a look without the lock. Zero for none.
+    // Copies of the machine's state, for reads without the lock. Zero for none.
     current: AtomicU64,
     settled: AtomicU64,
     states: watch::Sender<ConnectionState>,
@@ -75,10 +75,10 @@ impl<C: Clone + Send + 'static> Shared<C> {
         StateChanges::new(self.subscribe())
     }
 
-    /// Tells the machine of an event.
+    /// Reports an event to the machine.
     pub(super) fn tell<R>(&self, event: impl FnOnce(&mut Machine<Made<C>>) -> R) -> R {
-        // Declared first, so dropped last: a failure may be somebody else's error, and what its drop
-        // does must not run under the lock.
+        // Declared first, so dropped last: the drop of a failure may run foreign code, which must not
+        // run under the lock.
         let _replaced;
         let mut machine = self.lock();
         _replaced = machine.failure();
@@ -92,11 +92,11 @@ impl<C: Clone + Send + 'static> Shared<C> {
     /// The same, and wakes all that wait for a change.
     pub(super) fn change<R>(&self, event: impl FnOnce(&mut Machine<Made<C>>) -> R) -> R {
         let told = self.tell(event);
-        // The state of this moment, and not of the event: of two changes, the later one stays.
+        // The current state, and not that of the event: of two changes, the later one stays.
         let mut replaced = None;
         self.states
             .send_modify(|state| replaced = Some(mem::replace(state, self.state())));
-        // Outside of the channel's lock, as it may hold the last of a failure.
+        // Outside the channel's lock, since it may hold the last reference to a failure.
         drop(replaced);
         told
     }
@@ -105,8 +105,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Draws the wait that the next failure brings, outside of the lock: the jitter may be somebody
-    /// else's code.
+    /// Draws the wait for the next failure, outside the lock: the jitter may be foreign code.
     pub(super) fn draw(&self) -> Duration {
         let ceiling = self.lock().ceiling();
         caught_or(ceiling, || self.settings.jitter.draw(ceiling))
@@ -192,7 +191,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
         (current == generation).then(|| made.clone())
     }
 
-    /// Retires a connection that is lost, and says whether repeats of its calls are paced.
+    /// Retires a lost connection. Returns whether repeats of its calls need no wait.
     pub(super) fn lost(&self, generation: Generation, failure: &Failure) -> bool {
         let wait = self.draw();
         let now = Instant::now();
@@ -204,7 +203,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
                 failure,
             });
         }
-        // The connection itself goes here, outside the lock: closing it may take what it takes.
+        // The connection is dropped here, outside the lock: closing it may take time.
         drop(lost.retired);
         lost.is_paced
     }

@@ -2,20 +2,20 @@ use crate::failure::Failure;
 use std::sync::Arc;
 use tokio::{sync::watch, time::Instant};
 
-/// How a connection stands.
+/// The state of a connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ConnectionState {
-    /// There is none, and nothing is known to be wrong. The next call dials.
+    /// There is none, and there was no failure. The next call dials.
     Idle,
     /// A dial is in progress.
     Connecting,
-    /// There is one, as far as anybody noticed.
+    /// There is one, as far as a call or a probe has noticed.
     Connected {
         /// How many connections there have been, including this one.
         generation: u64,
     },
-    /// The last dial failed, or the last connection was lost too soon. The next dial is made once it
+    /// The last dial failed, or the last connection was lost too soon. The next dial is made when it
     /// is due and a call waits for it.
     Failed {
         /// The failure of the last dial, or the loss.
@@ -23,13 +23,13 @@ pub enum ConnectionState {
         /// When the next dial is due.
         next_dial: Instant,
     },
-    /// Nothing is dialled any more, until [`reset`](super::ReconnectHandle::reset) or
+    /// Nothing is dialled until [`reset`](super::ReconnectHandle::reset) or
     /// [`reconnect`](super::ReconnectHandle::reconnect).
     Down {
-        /// What every call fails with.
+        /// The failure of every call.
         failure: Arc<Failure>,
     },
-    /// It was shut down, or its service was dropped. Nothing comes after that.
+    /// It was shut down, or its service was dropped. This is final.
     Closed,
 }
 
@@ -47,10 +47,10 @@ impl ConnectionState {
     }
 }
 
-/// Watches how a connection stands. Made by
+/// Watches the state of a connection. Made by
 /// [`ReconnectHandle::changes`](super::ReconnectHandle::changes).
 ///
-/// States that come and go between two looks may be missed; the newest one never is.
+/// States in between may be missed. The newest one is never missed.
 #[derive(Clone, Debug)]
 pub struct StateChanges {
     states: watch::Receiver<ConnectionState>,
@@ -61,10 +61,10 @@ impl StateChanges {
         Self { states }
     }
 
-    /// Waits for the next change, and returns the newest state. None after
+    /// Waits for the next change, and returns the newest state. `None` after
     /// [`Closed`](ConnectionState::Closed).
     ///
-    /// Cancel safe: a change that was not returned is returned by the next call.
+    /// Cancel safe: the next call returns a change that was not returned.
     pub async fn next(&mut self) -> Option<ConnectionState> {
         let is_over = self.states.borrow().is_closed();
         if is_over && !self.states.has_changed().unwrap_or(false) {
@@ -74,8 +74,8 @@ impl StateChanges {
         Some(self.states.borrow_and_update().clone())
     }
 
-    /// Waits until the state is one that `is_wanted` accepts, and returns it. None if it was shut
-    /// down first, and that was not accepted.
+    /// Waits for a state that `is_wanted` accepts, and returns it. `None` if the connection was shut
+    /// down first.
     pub async fn wait_for(
         &mut self,
         mut is_wanted: impl FnMut(&ConnectionState) -> bool,

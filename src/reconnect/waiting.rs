@@ -21,13 +21,13 @@ impl<C: Clone + Send + 'static> Shared<C> {
         Ticket::patient(Instant::now(), self.settings.patience_of_a_call())
     }
 
-    /// For a caller that wants to see the end of a dial.
+    /// For a caller that wants the result of a dial.
     pub(super) fn ticket_for_a_dial(&self) -> Ticket {
         let patience = self.patience_for_a_dial();
         self.tell(|machine| machine.ticket(Instant::now(), patience))
     }
 
-    /// The same, and not of a second one.
+    /// The same, for one dial at most.
     pub(super) fn ticket_for_one_dial(&self) -> Ticket {
         let patience = self.patience_for_a_dial();
         self.tell(|machine| machine.ticket_for_one_dial(Instant::now(), patience))
@@ -39,9 +39,9 @@ impl<C: Clone + Send + 'static> Shared<C> {
         self.settings.patience.max(dial)
     }
 
-    /// Waits for a connection, and makes sure that somebody dials.
+    /// Waits for a connection, and makes sure that there is a dial.
     pub(super) async fn wait(self: Arc<Self>, ticket: Ticket) -> Result<(C, Generation), Failure> {
-        // Subscribed before the first look, so that no change falls between the two.
+        // Subscribed before the first look, so that no change is missed.
         let mut states = self.subscribe();
         let _waiting = Waiting::new(&self);
         let found = async {
@@ -62,7 +62,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
             .unwrap_or_else(|_| Err(self.tell(|machine| machine.too_late(&ticket))))
     }
 
-    /// Waits until a connection is retired, and says whether that came in time.
+    /// Waits until a connection is retired. Returns whether that was in time.
     pub(super) async fn retired(self: Arc<Self>, generation: Generation, until: Instant) -> bool {
         let mut states = self.subscribe();
         let retired =
@@ -71,7 +71,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
     }
 }
 
-/// One caller that waits, as the machine counts them.
+/// A waiting caller, as the machine counts them.
 struct Waiting<'a, C: Clone + Send + 'static>(&'a Shared<C>);
 
 impl<'a, C: Clone + Send + 'static> Waiting<'a, C> {

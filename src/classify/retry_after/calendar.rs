@@ -1,11 +1,11 @@
 //! Dates as servers write them.
 //!
-//! HTTP has three forms (RFC 9110, section 5.6.7), and servers send many that are nearly one: with
-//! `UTC` or an offset for `GMT`, without the weekday, with a day of one digit, in another case. All
-//! are the same words in nearly the same order, so they are read word by word. RFC 3339 is one long
-//! word, or two.
+//! HTTP has three forms (RFC 9110, section 5.6.7). Servers send many that are close to one: with
+//! `UTC` or an offset in place of `GMT`, without the weekday, with a day of one digit, in another
+//! case. All have the same words in nearly the same order, so they are read word by word. RFC 3339 is
+//! one long word, or two.
 //!
-//! Where a date may mean several points in time, it is the last of them: what is read is a floor.
+//! If a date has several meanings, the last one counts, because a wait is a floor.
 
 use super::{
     numbers::{is_digits, is_iso, iso_pieces, numbers},

@@ -1,4 +1,4 @@
-//! Points in time, made into waits from now. One that is past is a wait of zero.
+//! Points in time, converted to waits from now. A past time is a wait of zero.
 
 use super::{
     calendar::{self, When},

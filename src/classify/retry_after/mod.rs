@@ -1,29 +1,29 @@
-//! How long a server asks to wait, in every form in which servers say it.
+//! How long a server asks to wait, in all forms that servers use.
 //!
-//! Nothing here panics, and nothing decides that a call may be repeated: a wait is only ever a
-//! floor. A value that is negative or senseless is no hint; one that is too long for a [`Duration`]
-//! is [`Duration::MAX`]: a server that means "never" is not asked earlier than one that says "in a
-//! year". Fractions are rounded up to the next nanosecond.
+//! Nothing here panics, and nothing here makes a call repeatable: a wait is only a floor. A negative
+//! or senseless value is ignored. A wait that is too long for a [`Duration`] is [`Duration::MAX`].
+//! Fractions are rounded up to the next nanosecond.
 //!
 //! # What is read
 //!
 //! | Form | Examples |
 //! |---|---|
-//! | a number, in the unit that the field's name says (seconds in a header) | `120`, `1.5`, `3e1`, `1,000` |
+//! | a number, in the unit of the field's name (seconds in a header) | `120`, `1.5`, `3e1`, `1,000` |
 //! | a length of time | `58s`, `1m30s`, `1h30`, `500ms`, `2 weeks`, `1 hour and 30 minutes`, `1 minute, 30 sec.` |
 //! | a duration of ISO 8601; a month has 31 days, a year 366 | `PT2M`, `P1DT12H` |
 //! | hours, minutes and seconds | `00:02:00`, `1.00:02:00`, `1 day, 0:02:00` |
-//! | no end; it is [`Duration::MAX`] | `never`, `Infinity` |
+//! | no end, which is [`Duration::MAX`] | `never`, `Infinity` |
 //! | a date of HTTP, of RFC 3339, of ISO 8601's basic format, or nearly one | `Mon, 30 Nov 2099 22:50:00 GMT`, `2099-11-30T22:50:00+01:00[Europe/Berlin]`, `20991130T225000Z`, `Nov 30, 2099 10:50 PM` |
 //! | a list of these; the longest counts | `5, 30` |
 //!
-//! Quotes around one of these, parameters (`120; x=y`) and a comment (`120 (approx)`) are dropped.
+//! Quotes around one of these, parameters (`120; x=y`) and a comment (`120 (approx)`) are ignored.
 //!
-//! A date that may mean several points in time is read as the last of them, as a wait is a floor. A
-//! zone's name that is not known is read as the westernmost zone, UTC-12, and so is a day without a
-//! time. `11/10/2099` is the tenth of November. A date with a time and without a zone is of UTC.
+//! If a date has several meanings, the last one counts, since a wait is a floor. An unknown name of a
+//! zone is read as the westernmost zone, UTC-12, and so is a day without a time. `11/10/2099` is the
+//! tenth of November. A date with a time and without a zone is in UTC.
 //!
-//! In JSON, a field's name tells what its number counts, without regard to case, `_`, `-` and blanks:
+//! In JSON, the name of the field gives the unit of a number, without regard to case, `_`, `-` and
+//! blanks:
 //!
 //! | Name | A number is |
 //! |---|---|
@@ -64,10 +64,10 @@ use crate::failure::RpcError;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// The value of an HTTP `Retry-After` header: seconds, or a date (RFC 9110, section 10.2.3), or a list
-/// of them, as intermediaries make of several headers. Of a list, the longest.
+/// Reads an HTTP `Retry-After` header: seconds, or a date (RFC 9110, section 10.2.3), or a list of
+/// them, as intermediaries make of several headers. The longest of a list counts.
 ///
-/// Many servers send something else. The [module page](self) lists all that is read.
+/// Many servers send something else. The [module page](self) lists all forms.
 #[must_use]
 pub fn in_header(value: &str) -> Option<Duration> {
     text::read(value, |text| span::number(text, span::SECOND))
@@ -87,8 +87,8 @@ pub fn in_headers<'a>(values: impl IntoIterator<Item = &'a str>) -> Option<Durat
     values.into_iter().filter_map(in_header).max()
 }
 
-/// The `retryAfterMs` of a JSON-RPC error -32023. By its proposal it beats the header of the same
-/// answer. Zero is no wait, and beats nothing.
+/// Reads the `retryAfterMs` of a JSON-RPC error -32023. By its proposal it wins over the header of
+/// the same answer. Zero is no wait, and does not win.
 #[must_use]
 pub fn in_rate_limited(error: &RpcError) -> Option<Duration> {
     let data = error.data.as_ref()?.as_object()?;
@@ -102,8 +102,8 @@ pub fn in_rate_limited(error: &RpcError) -> Option<Duration> {
     wait.filter(|wait| !wait.is_zero())
 }
 
-/// The longest wait that an object asks for: at its top, in `error`, `details`, `error.details`,
-/// `data`, or one level down under a name of the server's own.
+/// The longest wait in an object: at its top, in `error`, `details`, `error.details` and `data`, or
+/// one level down under a name of the server's own.
 #[must_use]
 pub fn in_json(value: &Value) -> Option<Duration> {
     let places = of_the_call(value.as_object()?, Lookup::BUILT_IN);

@@ -1,4 +1,4 @@
-//! What calls tell of their connection.
+//! What calls report about their connection.
 
 use super::{
     decision::Lost,
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 impl<C: Clone> Machine<C> {
-    /// A call failed in a way that its connection does not outlive.
+    /// A call failed because its connection is lost.
     pub(in crate::reconnect) fn lost(
         &mut self,
         generation: Generation,
@@ -43,7 +43,7 @@ impl<C: Clone> Machine<C> {
         }
     }
 
-    /// The connection in use, if further answers on it change nothing.
+    /// The connection in use, unless further answers on it change nothing.
     pub(in crate::reconnect) fn settled(&self) -> Option<Generation> {
         match &self.phase {
             Phase::Connected(live) if live.health.is_settled() => Some(live.generation),
@@ -64,7 +64,7 @@ impl<C: Clone> Machine<C> {
             .map_or(NextStep::Keep, |live| live.health.given_up(limit))
     }
 
-    /// A probe ended. Says whether the connection is to be retired.
+    /// A probe ended. Returns whether the connection has to be retired.
     pub(in crate::reconnect) fn probe_ended(
         &mut self,
         generation: Generation,

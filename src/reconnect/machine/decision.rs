@@ -1,4 +1,4 @@
-//! What the machine decides.
+//! The decisions of the machine.
 
 use super::phase::{DialId, Generation};
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub(in crate::reconnect) struct Ended<C> {
     pub(in crate::reconnect) next: Option<DialId>,
     /// The connection that is in use now.
     pub(in crate::reconnect) connected: Option<Generation>,
-    /// A connection that nobody may use, or a failure that nobody hears of: to be dropped outside of all
+    /// A connection that is not needed, or a failure without a listener: to be dropped outside all
     /// locks.
     pub(in crate::reconnect) unwanted: Option<Result<C, Failure>>,
 }
@@ -37,7 +37,7 @@ pub(in crate::reconnect) struct Ended<C> {
 pub(in crate::reconnect) struct Lost<C> {
     /// Set if the connection was in use until now.
     pub(in crate::reconnect) retired: Option<C>,
-    /// Whether a repeat of the call needs no wait and no budget: the connection was good, or the
-    /// dial sees to the wait.
+    /// Whether repeats of the calls need no wait and no budget: the connection was good, or the dial
+    /// does the waiting.
     pub(in crate::reconnect) is_paced: bool,
 }

@@ -1,4 +1,4 @@
-//! What is known of one connection from the outcomes of its calls.
+//! The health of one connection, from the outcomes of its calls.
 
 use crate::failure::Class;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 /// The number of a probe among those of its connection.
 pub(in crate::reconnect) type ProbeId = u64;
 
-/// So many answers make a connection good.
+/// This many answers make a connection good.
 const GOOD: u32 = 2;
 
 #[derive(Clone, Debug)]
@@ -30,18 +30,18 @@ struct Probe {
     is_refuted: bool,
 }
 
-/// What a lost connection was worth: how soon the next one is dialled.
+/// How good a lost connection was, and so how soon the next dial is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worth {
-    /// The next dial is spaced.
+    /// The next dial has to wait.
     Nothing,
-    /// The next dial is due at once, but does not end the backoff.
+    /// The next dial is due at once, and the backoff does not start again.
     OneDial,
-    /// The next dial is due at once, and the backoff begins anew.
+    /// The next dial is due at once, and the backoff starts again.
     Good,
 }
 
-/// What follows from a call without an answer.
+/// The decision after a call without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::reconnect) enum NextStep {
     Keep,
@@ -62,7 +62,7 @@ impl Health {
         }
     }
 
-    /// What the connection is worth if it is lost now. `good_after` makes any connection good;
+    /// How good the connection is if it is lost now. `good_after` makes any connection good;
     /// `first_wait` is the first ceiling of the backoff.
     pub(super) fn worth(
         &self,
@@ -75,8 +75,8 @@ impl Health {
         if age >= good_after {
             return Worth::Good;
         }
-        // An answer does not make a session good that is lost soon after: behind a balancer that
-        // sends each request elsewhere, all of them are.
+        // An answer does not make the connection of a lost session good: behind a balancer that sends
+        // each request to another server, sessions are lost all the time.
         if class == Class::SessionLost || self.answers < GOOD {
             return Worth::Nothing;
         }
@@ -129,7 +129,7 @@ impl Health {
         }
     }
 
-    /// Says whether the connection is to be retired.
+    /// Returns whether the connection has to be retired.
     pub(super) fn probe_ended(&mut self, id: ProbeId, is_alive: bool) -> bool {
         let Some(probe) = self.probe.take_if(|probe| probe.id == id) else {
             return false;

@@ -1,8 +1,8 @@
 //! The state of the connection, as a pure machine: events in, decisions out.
 //!
-//! It has no clock, no lock and no tasks: the driver hands in the time and does what it is told.
-//! Every dial and every connection has a number. An event that names a number which is not the
-//! current one changes nothing. [`model`] checks all interleavings.
+//! It has no clock, no lock and no tasks. The driver passes in the time, and acts on the decisions.
+//! Every dial and every connection has a number; an event with another number than the current one
+//! changes nothing. [`model`] checks all interleavings.
 
 mod calls;
 mod decision;

@@ -1,4 +1,4 @@
-//! How dials are spaced while they fail, and which callers wait for the next one.
+//! How dials are spaced while they fail, and which callers wait for the next dial.
 
 use super::{
     health::Worth,
@@ -12,10 +12,10 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Dials have no floor of a server's: this keeps the shortest draw from being none.
+/// Keeps the shortest wait above zero, since dials have no hint of a server.
 const SHORTEST_WAIT: Duration = Duration::from_millis(10);
 
-/// So many refusals in a row are believed.
+/// This many refusals in a row are believed.
 const REFUSALS: u32 = 2;
 
 /// From the first failure after a good connection to the next good connection.
@@ -32,11 +32,11 @@ pub(super) struct Outages {
 struct Outage {
     since: Instant,
     last: Arc<Failure>,
-    /// The last failure was a dial's, and not the loss of a connection that was no good.
+    /// The last failure was that of a dial, and not the loss of a bad connection.
     is_of_dial: bool,
-    /// So many dials in a row were refused in a way that time alone does not heal.
+    /// How many dials in a row were refused in a way that waiting does not help.
     refusals: u32,
-    /// No dial before this.
+    /// The earliest time of the next dial.
     due: Instant,
     /// The part of it that the server asked for.
     asked_until: Option<Instant>,
@@ -68,7 +68,7 @@ impl Outages {
         }
     }
 
-    /// A call that comes when a dial has failed already waits for the end of one dial.
+    /// A call that comes after a failed dial waits for the end of one dial.
     pub(super) fn ticket(&self, now: Instant, patience: Duration) -> Ticket {
         let is_known = |outage: &Outage| {
             outage.is_of_dial || now.saturating_duration_since(outage.since) > self.fail_fast_after
@@ -86,7 +86,7 @@ impl Outages {
         }
     }
 
-    /// When the next dial is due, if it has to be waited for.
+    /// When the next dial is due, if that is in the future.
     pub(super) fn due(&self) -> Option<Instant> {
         self.current.as_ref().map(|outage| outage.due)
     }
@@ -102,7 +102,7 @@ impl Outages {
             .is_some_and(|last| self.failed_dials >= last)
     }
 
-    /// What a caller gets that does not wait for the next dial.
+    /// The failure of a caller that does not wait for the next dial.
     pub(super) fn refusal(&self, ticket: &Ticket, now: Instant) -> Option<Failure> {
         let outage = self.current.as_ref()?;
         let is_old = now.saturating_duration_since(outage.since) >= self.fail_fast_after;
@@ -138,7 +138,7 @@ impl Outages {
             ))
             .not_sent(),
         };
-        // A repeat would only begin to wait again.
+        // A repeat would only wait again.
         failure.set_stopped(Stopped::NotReady);
         failure
     }
@@ -148,7 +148,7 @@ impl Outages {
         self.back_off(failure, true, wait, now);
     }
 
-    /// Says whether the connection was good, so that the next dial is due at once.
+    /// Returns whether the connection was good, so that the next dial is due at once.
     pub(super) fn lost(
         &mut self,
         worth: Worth,
@@ -158,7 +158,7 @@ impl Outages {
     ) -> bool {
         match worth {
             Worth::Nothing => self.back_off(failure.again(), false, wait, now),
-            // The waits go on from where they were, should the next one be no better.
+            // The backoff goes on from here if the next connection is bad too.
             Worth::OneDial => self.current = None,
             Worth::Good => self.reset(),
         }
@@ -192,7 +192,7 @@ impl Outages {
 }
 
 impl Outage {
-    /// What a caller gets that was not sent.
+    /// The failure of a caller whose call was not sent.
     fn failure(&self) -> Failure {
         let failure = if self.is_of_dial {
             self.last.again()

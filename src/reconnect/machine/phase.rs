@@ -24,7 +24,7 @@ pub(super) struct Dialing {
     pub(super) id: DialId,
     pub(super) due: Instant,
     pub(super) has_begun: bool,
-    // Made right after a good connection.
+    // Made right after a good connection was lost.
     pub(super) is_at_once: bool,
 }
 

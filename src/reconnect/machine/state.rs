@@ -79,16 +79,16 @@ impl<C: Clone> Machine<C> {
         }
     }
 
-    /// How long a call that begins now may wait.
+    /// How long a new call may wait.
     pub(in crate::reconnect) fn ticket(&self, now: Instant, patience: Duration) -> Ticket {
         match self.phase {
-            // It loses its connection, should it have to wait at all.
+            // It loses its connection if it has to wait at all.
             Phase::Connected(_) => Ticket::patient(now, patience),
             _ => self.outages.ticket(now, patience),
         }
     }
 
-    /// The same, but for the end of one dial at most.
+    /// The same, for the end of one dial at most.
     pub(in crate::reconnect) fn ticket_for_one_dial(
         &self,
         now: Instant,
@@ -102,12 +102,12 @@ impl<C: Clone> Machine<C> {
         self.waiting += 1;
     }
 
-    /// A caller waits no more.
+    /// A caller stops waiting.
     pub(in crate::reconnect) fn leave(&mut self) {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
-    /// What a caller that waits has to do now.
+    /// What a waiting caller has to do now.
     pub(in crate::reconnect) fn look(&mut self, ticket: &Ticket, now: Instant) -> Look<C> {
         match &self.phase {
             Phase::Connected(live) => return Look::Use(live.connection.clone(), live.generation),
@@ -128,12 +128,12 @@ impl<C: Clone> Machine<C> {
         }
     }
 
-    /// What a caller gets that has waited for as long as it may.
+    /// The failure of a caller that has waited for its whole time.
     pub(in crate::reconnect) fn too_late(&self, ticket: &Ticket) -> Failure {
         self.outages.too_late(ticket)
     }
 
-    /// Asks whether it is time for a dial. A dial that nobody waits for is not begun.
+    /// Asks whether a dial is due. A dial that nobody waits for does not begin.
     pub(in crate::reconnect) fn turn(&mut self, id: DialId, now: Instant) -> Turn {
         let nobody_waits = self.waiting == 0;
         match &mut self.phase {
@@ -152,12 +152,12 @@ impl<C: Clone> Machine<C> {
         }
     }
 
-    /// The ceiling of the wait that the next failure brings, for the draw of its jitter.
+    /// The ceiling of the wait for the next failure, for drawing it.
     pub(in crate::reconnect) fn ceiling(&self) -> Duration {
         self.outages.ceiling()
     }
 
-    /// A dial gave a connection, or failed. `wait` was drawn for this failure.
+    /// A dial made a connection, or failed. `wait` was drawn for this failure.
     pub(in crate::reconnect) fn dial_ended(
         &mut self,
         id: DialId,
@@ -244,7 +244,7 @@ impl<C: Clone> Machine<C> {
         }
     }
 
-    /// Forgets the backoff, the last failure, and that it is down.
+    /// Clears the backoff, the last failure and the state `Down`.
     pub(in crate::reconnect) fn reset(&mut self, now: Instant) {
         self.outages.reset();
         match &mut self.phase {
@@ -260,7 +260,7 @@ impl<C: Clone> Machine<C> {
         self.retire(true)
     }
 
-    /// Ends it for good. Gives the connection to be dropped.
+    /// Ends it for good. Returns the connection, to be dropped.
     pub(in crate::reconnect) fn close(&mut self) -> Option<C> {
         let connection = self.retire(false);
         self.phase = Phase::Closed;

@@ -1,7 +1,7 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Stands for a time that never comes.
+/// A time that never comes.
 const A_LIFETIME: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 
 /// How long one caller waits for a connection.
@@ -10,12 +10,12 @@ pub(in crate::reconnect) struct Ticket {
     pub(in crate::reconnect) until: Instant,
     /// The setting behind `until`, for messages.
     pub(super) patience: Duration,
-    /// The caller fails with the dial that has this number among those that failed.
+    /// The caller fails with the dial that has this number among the failed ones.
     pub(super) last_failure: Option<u64>,
 }
 
 impl Ticket {
-    /// The same, but no longer than that.
+    /// The same, but at most this long.
     pub(in crate::reconnect) fn until(self, end: Option<Instant>) -> Self {
         Self {
             until: end.map_or(self.until, |end| self.until.min(end)),

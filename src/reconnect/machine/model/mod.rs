@@ -1,6 +1,6 @@
-//! Checks the machine over all interleavings: two callers, their calls, the tasks of the dials, the
-//! clock, and one shutdown, reset and renewal. Breadth first, so that the shortest way to a fault is
-//! shown.
+//! Checks the machine over all interleavings of two callers, their calls, the tasks of the dials, the
+//! clock, and one shutdown, reset and renewal. The search is breadth first, so it shows the shortest
+//! way to a fault.
 
 mod event;
 mod rules;
