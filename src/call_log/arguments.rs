@@ -13,32 +13,32 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArgumentLogging {
-    /// As they are, but with secrets masked, as the [module page](super#secrets) says: values under
-    /// a key that names one, at any depth, and what has the shape of one in any string.
+    /// With secrets masked, as the [module page](super#secrets) says: values under a key that names a
+    /// secret, at any depth, and strings with the shape of a secret. The default.
     #[default]
     Masked,
-    /// As they are. Everybody who reads the log reads the secrets of the caller.
+    /// As they are. Every reader of the log sees the secrets of the caller.
     Raw,
     /// Only their shape: keys, types, and the lengths of strings and arrays.
     Shape,
-    /// Not at all.
+    /// Not logged.
     Off,
 }
 
-/// Deeper values are cut: common parsers refuse a line that is deeper than 128.
+/// Deeper values are cut: common parsers refuse a line with more than 128 levels.
 const MAX_DEPTH: usize = 120;
 
 impl ArgumentLogging {
-    /// Looks for the values that are to be masked wherever else they are quoted.
+    /// Finds the values that have to be masked wherever else they are quoted.
     pub(super) fn look(self, arguments: Arguments<'_>) -> Found {
         match self {
-            // They stand on the line anyway.
+            // They are on the line anyway.
             Self::Raw => Found::default(),
             Self::Masked | Self::Shape | Self::Off => secret_members::collect(arguments),
         }
     }
 
-    /// The arguments as JSON of about `limit` bytes at most, after a look at them.
+    /// The arguments as JSON of about `limit` bytes at most, after they were read for secrets.
     pub(super) fn render(
         self,
         arguments: Arguments<'_>,

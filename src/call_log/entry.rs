@@ -23,15 +23,14 @@ use std::{
 use tokio::time::Instant;
 use tracing::{Level, Span};
 
-/// A call in progress: whatever becomes of it, it leaves its line, at the latest when it is
-/// dropped.
+/// A call in progress. It writes its line at the end, or when it is dropped.
 pub(super) struct Entry {
     open: Option<Open>,
 }
 
 struct Open {
     config: Arc<Config>,
-    // In force while anything of this call is written.
+    // In force while anything about this call is written.
     redaction: Option<Arc<Redaction>>,
     ledger: Ledger,
     begun: Instant,
@@ -47,7 +46,7 @@ struct Open {
     span: Span,
 }
 
-/// How a call ended, as far as it shows outside.
+/// How a call ended, as its caller sees it.
 pub(super) enum Ending<'a> {
     Answered {
         is_error: bool,
@@ -71,7 +70,7 @@ impl<'a> Ending<'a> {
 }
 
 impl Entry {
-    /// Keeps of a call what its line will need; never more than the line will hold.
+    /// Copies what the line will need, and no more than the line will hold.
     pub(super) fn open(call: &impl ToolCall, ledger: Ledger, config: Arc<Config>) -> Self {
         let begun = Instant::now();
         let logging = config.arguments;
@@ -101,7 +100,7 @@ impl Entry {
         Self { open: Some(open) }
     }
 
-    /// What is not to be read in anything that is written of this call.
+    /// The values to mask in everything that is written about this call.
     pub(super) fn redaction(&self) -> Option<&Arc<Redaction>> {
         self.open.as_ref()?.redaction.as_ref()
     }
@@ -115,7 +114,7 @@ impl Entry {
         }
     }
 
-    /// Shows the result in the span, if that was asked for.
+    /// Records the result in the span, if that is on.
     pub(super) fn show(&self, result: &impl ToolResult) {
         if let Some(open) = &self.open
             && open.config.shows_contents
@@ -126,7 +125,7 @@ impl Entry {
         }
     }
 
-    /// What the layers within know of the call.
+    /// What the inner layers noted about the call.
     pub(super) fn ledger(&self) -> Option<&Ledger> {
         self.open.as_ref().map(|open| &open.ledger)
     }
@@ -174,7 +173,7 @@ impl Open {
     }
 
     fn close(&self, ending: Ending<'_>) {
-        // A log never fails the call; and this may be running in a drop.
+        // A log never fails the call, and this may run in a drop.
         let write = AssertUnwindSafe(|| self.span.in_scope(|| self.write(ending)));
         let written = text::within(self.redaction.as_ref(), || catch_unwind(write));
         if written.is_err() {
@@ -208,7 +207,7 @@ impl Open {
             Ending::Failed(_) | Ending::Panicked => (Outcome::Failed, None),
             Ending::Dropped => (Outcome::Cancelled, None),
         };
-        // Where no layer noted its attempts here, a failure still carries them.
+        // If no layer noted attempts, a failure still carries them.
         let attempts = attempts.max(failure.map_or(1, Failure::attempts));
         let error = match (failure, ending) {
             (Some(failure), _) => Some(failure.redacted_chain().into()),
@@ -220,7 +219,7 @@ impl Open {
         }
         let held = held.total().min(latency);
         let waited = waited(&retries).saturating_add(held).min(latency);
-        // The caller of a tool sees a flagged result, whatever it was before.
+        // The caller of a tool sees a flagged result, whatever the failure was before.
         let passed = failure.filter(|_| is_error.is_none());
         let status_code = passed.and_then(Failure::rpc_error);
         let status_code = status_code.map(|error| error.code.to_string());
@@ -287,7 +286,7 @@ fn level(outcome: Outcome, failure: Option<&Failure>, is_notable: bool) -> Level
     }
 }
 
-/// The part of each wait that is over; a call may end in the midst of one.
+/// The finished part of each wait: a call may end during one.
 fn waited(retries: &[Retried]) -> Duration {
     retries
         .iter()
@@ -301,7 +300,7 @@ fn trace_id(meta: &Map<String, Value>) -> Option<&str> {
     TraceParent::parse(parent).map(|parent| parent.trace_id)
 }
 
-/// JSON-RPC has numbers and strings; what is neither is shown as a string.
+/// JSON-RPC has numbers and strings; anything else is shown as a string.
 fn request_id(id: &Value) -> String {
     let text = match id {
         Value::Number(number) => return number.to_string(),

@@ -17,11 +17,11 @@ use std::{
 /// Response future of [`CallLog`](super::CallLog).
 #[pin_project(PinnedDrop)]
 pub struct ResponseFuture<F> {
-    // Gone while the future is dropped.
+    // `None` while the future is dropped.
     #[pin]
     answer: Option<F>,
-    // Taken when the line is written; none where the log is off. Boxed: it is large, and a future
-    // is moved about until it is polled.
+    // Taken when the line is written; `None` if the log is off. Boxed, since it is large, and a
+    // future is moved until it is polled.
     entry: Option<Box<Entry>>,
 }
 
@@ -58,7 +58,7 @@ where
         let Some(entry) = this.entry.as_ref() else {
             return answer.poll(cx).map_err(Failure::from_any);
         };
-        // The panic goes on its way; only its line is written first.
+        // The panic goes on; only the line is written first.
         match poll_within(entry, || answer.poll(cx).map_err(Failure::from_any)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(outcome)) => {
@@ -100,7 +100,7 @@ impl<F> PinnedDrop for ResponseFuture<F> {
             Some(failure) => close(this.entry, Ending::Failed(&failure)),
             None => close(this.entry, Ending::Dropped),
         }
-        // What the layers report of its end is of this call too.
+        // Reports of the layers about its end belong to this call too.
         text::within(redaction.as_ref(), || this.answer.set(None));
     }
 }

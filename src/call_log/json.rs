@@ -1,9 +1,9 @@
 use crate::text::is_hidden;
 use std::fmt::Write as _;
 
-/// Writes JSON that is valid wherever it has to be cut.
+/// Writes JSON that stays valid when it is cut.
 ///
-/// The limit holds for the content. The brackets that close what is open come on top, and are few.
+/// The limit is for the content. The few brackets that close what is open come on top.
 #[derive(Debug)]
 pub(super) struct Writer {
     out: String,
@@ -11,7 +11,7 @@ pub(super) struct Writer {
     follows_another: bool,
 }
 
-/// Stands for what was cut.
+/// The mark of a cut.
 const CUT: &str = "…";
 
 impl Writer {
@@ -59,7 +59,7 @@ impl Writer {
         self.out.push(':');
     }
 
-    /// A key of ours, which needs no escaping.
+    /// A key that needs no escaping.
     pub(super) fn known_key(&mut self, key: &'static str) {
         self.item();
         self.out.push('"');
@@ -67,7 +67,7 @@ impl Writer {
         self.out.push_str("\":");
     }
 
-    /// A string of ours, which needs no escaping and is never cut.
+    /// A string that needs no escaping and is never cut.
     pub(super) fn known_string(&mut self, text: &str) {
         self.out.push('"');
         self.out.push_str(text);
@@ -75,7 +75,7 @@ impl Writer {
         self.follows_another = true;
     }
 
-    /// JSON that needs no escaping, whole or not at all: half a number is another number.
+    /// JSON that needs no escaping, as a whole or not at all: half a number is another number.
     pub(super) fn literal(&mut self, json: &str) {
         if json.len() <= self.room() {
             self.out.push_str(json);
@@ -85,7 +85,7 @@ impl Writer {
         self.follows_another = true;
     }
 
-    /// A string, cut where the room ends.
+    /// A string, cut at the limit.
     pub(super) fn string(&mut self, text: &str) {
         self.string_within(text, self.room());
     }
@@ -98,13 +98,13 @@ impl Writer {
         self.follows_another = true;
     }
 
-    /// Says in an object that more would follow.
+    /// Marks in an object that there is more.
     pub(super) fn cut_object(&mut self) {
         self.key(CUT);
         self.string(CUT);
     }
 
-    /// Says in an array that more would follow.
+    /// Marks in an array that there is more.
     pub(super) fn cut_array(&mut self) {
         self.item();
         self.string(CUT);
@@ -117,8 +117,8 @@ impl Writer {
 
 /// Appends a text as the inside of a JSON string, in at most `room` bytes.
 ///
-/// Beside what JSON wants escaped, all control characters are, and whatever else would show a
-/// reader something that is not there.
+/// Escapes what JSON requires, all control characters, and characters that show a reader something
+/// that is not there.
 fn escape(out: &mut String, text: &str, room: usize) {
     let end = out.len().saturating_add(room);
     // How far it may go and still have room for the mark.
@@ -134,7 +134,7 @@ fn escape(out: &mut String, text: &str, room: usize) {
         rest = after;
         if !run.is_empty() {
             before = ' ';
-            // A cut within plain characters cuts none of them.
+            // A cut between plain characters is always valid.
             if begin <= last {
                 safe = out.len().min(last);
             }
@@ -166,7 +166,7 @@ fn push_escaped(out: &mut String, before: char, c: char) {
         '\r' => out.push_str("\\r"),
         '\t' => out.push_str("\\t"),
         c if is_hidden(before, c) => {
-            // JSON has four digits: two escapes stand for a character that needs more.
+            // JSON has four digits: some characters need two escapes.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 // Writing to a string cannot fail.
                 let _ = write!(out, "\\u{unit:04x}");

@@ -19,7 +19,7 @@ pub struct CallLogLayer {
     config: Option<Arc<Config>>,
 }
 
-/// What a layer was told, shared by all its services.
+/// Layer configuration, shared by its services.
 #[derive(Clone)]
 pub(super) struct Config {
     pub(super) sink: Arc<dyn Sink>,
@@ -43,7 +43,7 @@ impl CallLogLayer {
         }
     }
 
-    /// Writes nothing and costs nothing.
+    /// Writes nothing, at no cost.
     #[must_use]
     pub fn off() -> Self {
         Self { config: None }
@@ -58,10 +58,11 @@ impl CallLogLayer {
         self
     }
 
-    /// Shows arguments and result in the span of the call too, masked and cut like those of the log:
-    /// `gen_ai.tool.call.arguments` and `gen_ai.tool.call.result`. Off unless this is called.
+    /// Records arguments and result in the span of the call too, masked and cut as in the log:
+    /// `gen_ai.tool.call.arguments` and `gen_ai.tool.call.result`. Default: off.
     ///
-    /// The arguments are as [`arguments`](Self::arguments) has them; of the result, the texts.
+    /// The arguments are as [`arguments`](Self::arguments) sets them. Of the result, the texts are
+    /// recorded.
     #[must_use]
     pub fn contents_in_spans(mut self) -> Self {
         if let Some(config) = &mut self.config {
@@ -70,13 +71,13 @@ impl CallLogLayer {
         self
     }
 
-    /// Passes every text from outside through a function before it is written, after secrets were
-    /// masked in it: keys and strings of the arguments, the name of the tool or prompt, the URI, a
-    /// server's code, an error, the ids of request and session. The events of all layers go
-    /// through it too, while the call is polled. The tool and the caller get the original.
+    /// Passes every text from outside through a function, after secrets were masked in it and before
+    /// it is written. These are keys and strings of the arguments, names and URIs, a server's code,
+    /// errors, and the ids of request and session. While the call is polled, the events of all layers
+    /// pass the function too. The tool and the caller get the original.
     ///
     /// The function gets at most the first 16 KiB of a text, which is more than is logged. If it
-    /// panics, the line says `[masked]`.
+    /// panics, the line has `[masked]`.
     #[must_use]
     pub fn redact(
         mut self,
@@ -88,7 +89,7 @@ impl CallLogLayer {
         self
     }
 
-    /// The sink, for [`flush`](Sink::flush) at the end of the process; none if the log is off.
+    /// The sink, for [`flush`](Sink::flush) at the end of the process. `None` if the log is off.
     #[must_use]
     pub fn sink(&self) -> Option<Arc<dyn Sink>> {
         self.config.as_ref().map(|config| Arc::clone(&config.sink))

@@ -3,7 +3,7 @@ use crate::failure::{Code, NAME_LIMIT};
 
 const CODE_LIMIT: usize = 64;
 
-/// The members of a line; those without a value are left out.
+/// The members of a line. Those without a value are left out.
 pub(super) struct Line(pub(super) Writer);
 
 impl Line {

@@ -1,7 +1,7 @@
-//! One line of JSON for every call, whatever happens to the call.
+//! One line of JSON for every call.
 //!
-//! A success, a failure, a panic, a future that is dropped: each call that is made leaves exactly
-//! one line, in one `write`. A line of a call that was repeated, wrapped here:
+//! A success, a failure, a panic, a dropped future: each call leaves exactly one line, in one
+//! `write`. This is the line of a call that was repeated, wrapped here:
 //!
 //! ```json
 //! {"timestamp":"2026-11-30T10:00:03.214Z","level":"WARN","event":"call","method":"tools/call",
@@ -11,7 +11,7 @@
 //!  "call_id":"5f0c4a2b9d1e8f37","request_id":4}
 //! ```
 //!
-//! and one of a tool that crashed:
+//! and this is one of a tool that crashed:
 //!
 //! ```json
 //! {"timestamp":"2026-11-30T10:00:04.020Z","level":"ERROR","event":"call","method":"tools/call",
@@ -23,35 +23,35 @@
 //!
 //! # The fields
 //!
-//! They are a contract, with a JSON Schema: [`LINE_SCHEMA`]. Fields may be added. A field that is renamed,
-//! removed, or of another type is a breaking change. A field that is not known is absent, never `null` or
-//! `"None"`.
+//! The fields are a contract, with a JSON Schema: [`LINE_SCHEMA`]. New fields may be added. Renaming
+//! or removing a field, or changing its type, is a breaking change. An unknown value is left out; it
+//! is never `null` or `"None"`.
 //!
 //! | Field | Type | Is |
 //! |---|---|---|
 //! | `timestamp` | string | when the call ended, RFC 3339 in UTC, with milliseconds |
-//! | `level` | string | `INFO` for a success and a tool's own error, `WARN` for what was repeated and for trouble on the way, `ERROR` for a crash or what is fatal; the [table](crate::failure#the-classes) has all |
+//! | `level` | string | `INFO` for a success and a tool's own error, `WARN` for a repeated call and for failures on the way, `ERROR` for a crash or a fatal failure; see the [table](crate::failure#the-classes) |
 //! | `event` | string | `call`; `lines_lost` for the [report](JsonLines) of lost lines, which has `timestamp`, `level` and `lost`, a number |
 //! | `method` | string | `tools/call`, `resources/read` or `prompts/get` |
 //! | `tool`, `uri` or `prompt` | string | what was called |
-//! | `arguments` | any JSON | numbers digit for digit as the SDK read them, what JSON lacks (NaN) as `null`; secrets masked ([`ArgumentLogging`]) |
-//! | `outcome` | string | `success`, `failed`, `cancelled` (nobody waited for the end), or `interim` (the server asks for input, or made a task of it) |
+//! | `arguments` | any JSON | numbers digit for digit as the SDK read them, values that JSON lacks (NaN) as `null`; secrets masked ([`ArgumentLogging`]) |
+//! | `outcome` | string | `success`, `failed`, `cancelled` (the call was dropped), or `interim` (the server asks for input, or made a task of the call) |
 //! | `is_error` | boolean | the flag of a tool's result; absent if there is no result |
 //! | `retried` | boolean | whether there was more than one attempt |
 //! | `attempts` | integer, from 1 | how many attempts there were |
-//! | `latency_ms` | integer | from the call to its end, waits included, by a clock that never goes back |
-//! | `waited_ms` | integer | the waits' share of it; the rest is the attempts and what they waited for below |
+//! | `latency_ms` | integer | from the start of the call to its end, waits included, by a monotonic clock |
+//! | `waited_ms` | integer | the waits in it; the rest is the attempts |
 //! | `held_ms` | integer | the share of `waited_ms` at the [shared gate](crate::retry::RetryAfterGate), if there was one: for what the server had asked of other calls |
 //! | `class` | string | the [kind of the failure](crate::failure#the-classes) |
 //! | `code` | string or integer | the server's own code for it |
 //! | `delivery` | string | how far the call got: `not_sent`, `refused`, `unknown`, `executed` |
 //! | `retry_after_ms` | integer | how long the server asked to wait |
-//! | `retry_stopped` | string | [why it was not repeated](crate::failure::Stopped), if waiting might have helped |
+//! | `retry_stopped` | string | [why it was not repeated](crate::failure::Stopped), although waiting might have helped |
 //! | `retries` | array of objects | each attempt that was followed by a wait: `class`, `code`, `wait_ms`; after 16 of them the string `…` |
 //! | `unflagged` | `true` | the result was a failure without a flag, and was flagged here |
 //! | `replayed` | `true` | the answer comes from the store of [idempotency](crate::idempotency) keys |
 //! | `error` | string | the failure with all its sources; of a flagged result, its first text |
-//! | `call_id` | string, 16 hexadecimal digits | this call; the id that a model reads of a crash |
+//! | `call_id` | string, 16 hexadecimal digits | this call; the model reads the same id for a crash |
 //! | `request_id` | string or number | JSON-RPC's |
 //! | `session_id` | string | MCP's |
 //! | `trace_id` | string, 32 hexadecimal digits | the trace of the active span (feature `otel`); without one, that of a W3C `traceparent` in `_meta` |
@@ -60,64 +60,68 @@
 //! An outcome of `success` has no `class` and no `error`. `retried` is `attempts > 1`. `code`, `delivery`,
 //! `retry_after_ms` and `retry_stopped` come with a `class`.
 //!
-//! A call that runs in a task of its own behind a layer that spawns has its attempts on the line too, if that layer
-//! calls the service within before it spawns, or if the call has a [`Progress`](crate::call::Progress), as those
-//! of the adapters have. Behind a queue, a call without one shows the attempts of failures alone.
+//! Behind a layer that spawns, the line has the attempts too if that layer calls the inner service
+//! before it spawns, or if the call has a [`Progress`](crate::call::Progress), as those of the
+//! adapters have. Behind a queue, a call without one shows only the attempts of failures.
 //!
 //! # Secrets
 //!
-//! Every text from outside that is written (arguments, names, codes, errors, ids; on the line, in
-//! events and in attributes of spans) passes one function. It puts `[masked]` in the place of
+//! Every text from outside passes one function before it is written: arguments, names, codes, errors
+//! and ids, on the line, in events and in attributes of spans. The function puts `[masked]` in the
+//! place of
 //!
 //! - **values under the name of a secret**, at any depth: `password`, `API-Key`, `githubToken`,
-//!   `connection_string`, …; also `{"name": "X-Api-Key", "value": …}` and `["--password", …]`.
-//!   Case and separators do not matter. Names that only describe one (`max_tokens`,
+//!   `connection_string`, …; also `{"name": "X-Api-Key", "value": …}` and `["--password", …]`. Case
+//!   and separators do not matter. Names that only describe a secret (`max_tokens`,
 //!   `password_policy`) are left alone;
-//! - **what has the shape of a secret**, anywhere in a text: `Bearer` and `Basic` credentials,
-//!   headers, `password=…` and `"password": …` (also in escaped JSON, and as a block of YAML), user
-//!   information and parameters of URLs, PEM blocks except public ones, and tokens that begin as their issuer has
-//!   them begin (`ghp_`, `AKIA`, JWTs, …);
-//! - **what was masked in the arguments of this call**, wherever it is quoted: as it is, escaped
-//!   as in JSON or HTML, or percent-encoded. So are its lines, the credential after a scheme, and the
-//!   password after a user. A value of less than four characters is masked only as a word of its own. A value that is cut is known by its first six characters. A text that
-//!   belongs to no call (what a child writes to stderr, an event of a task in the background, the
-//!   reason for the end of the process) is masked with the values of all calls of the process that
-//!   run, or ended in the last ten seconds.
+//! - **texts with the shape of a secret**: `Bearer` and `Basic` credentials, headers, `password=…`
+//!   and `"password": …` (also in escaped JSON, and as a block of YAML), PEM blocks except public
+//!   ones;
+//! - **user information and parameters of URLs**, and **tokens of known issuers** by their beginning
+//!   (`ghp_`, `AKIA`, JWTs, …);
+//! - **values that were masked in the arguments of this call**, wherever they are quoted: as they
+//!   are, escaped as in JSON or HTML, or percent-encoded. So are their lines, the credential after a
+//!   scheme, and the password after a user. A value of less than four characters is masked only as a
+//!   word of its own. A cut value is recognized by its first six characters.
+//!
+//! Some texts belong to no call: what a child process writes to stderr, an event of a background
+//! task, the reason for the end of the process. There, the values of all calls count that run or
+//! ended in the last ten seconds.
 //!
 //! After the name of a password in a sentence (`the password is …`, `pin …`, `set password to …`),
-//! letters with digits or signs are a secret, and so is a number where numbers are usual; words of
-//! letters alone are one only in quotes or brackets: "the password is wrong" stays readable.
-//! A text that would take long to read is masked from where that shows.
+//! letters with digits or signs are a secret, and so is a number where numbers are usual. Words of
+//! letters alone are a secret only in quotes or brackets: "the password is wrong" stays readable. A
+//! text that would take too long to read is masked from there on.
 //!
-//! Then [`redact`](CallLogLayer::redact) gets the text. This is a net with a mesh: a secret in a
-//! form that nobody described passes. In Base64, or split over several texts, it passes too.
-//! The result for the model and the tool's arguments are never changed.
+//! Then [`redact`](CallLogLayer::redact) gets the text. **Masking is not complete:** a secret of an
+//! unknown form passes, and so does one in Base64 or split over several texts. The result for the
+//! model and the arguments of the tool are never changed.
 //!
 //! # Limits
 //!
-//! 256 bytes for a name or an id, 4 KiB each for `arguments` and `error`, 16 entries of `retries`,
-//! 16 KiB for the line. What is longer is cut (`…`), and the line stays valid JSON.
+//! 256 bytes for a name or an id, 4 KiB each for `arguments` and `error`, 16 entries of `retries`, 16
+//! KiB for the line. Longer values are cut (`…`), and the line stays valid JSON.
 //!
 //! # Where it goes
 //!
-//! To stderr by default: **stdout is MCP's stdio transport, and no line may ever go there.** A
-//! [`Sink`] may be [`JsonLines`] over any writer, [`TracingEvents`], a closure, or your own; [`Sink::and`] and
-//! [`Sink::filter`] combine them. For files that are rotated, give `JsonLines` a writer that does it; the
-//! example `rotation` has one of `tracing-appender`.
+//! To stderr by default. **stdout is MCP's stdio transport: never log there.** A [`Sink`] may be
+//! [`JsonLines`] over any writer, [`TracingEvents`], a closure, or your own type. [`Sink::and`] and
+//! [`Sink::filter`] combine them. [The guide](crate::guide::logs) shows files that rotate, and how to
+//! query them.
 //!
-//! Behind `JsonLines`, a writer that is slow, full, closed or broken neither delays nor fails a call. What it
-//! loses is [counted](JsonLines::lost). The first loss is told as a `tracing` event, and once the writer takes
-//! lines again, a line says how many are missing. A panic in a sink is caught. There is no mode in which a call
-//! fails because its line is lost: the line is written when the tool has run, and a failure then would only have
-//! it run again. To stop serving when logging fails, watch that count, or keep a sink of your own that
+//! Behind `JsonLines`, a writer that is slow, full, closed or broken neither delays nor fails a call.
+//! Lost lines are [counted](JsonLines::lost). The first loss is reported as a `tracing` event. Once
+//! the writer works again, a line says how many are missing. A panic in a sink is caught.
+//!
+//! A lost line never fails a call, because the tool has run by then, and a failure would only let it
+//! run again. To stop serving when logging fails, watch that count, or write a sink that
 //! [shuts](crate::fatal::FatalHandle::shut) the stack.
 //!
 //! Every call also runs in a span of `tracing`; see [`telemetry`](crate::telemetry).
 //!
 //! # When to use it
 //!
-//! Outermost, so that it sees what the caller sees, and what became of a call that nobody waits
-//! for. It watches; it decides nothing.
+//! Outermost, so that it sees what the caller sees, and how a dropped call ended. It changes nothing.
 //!
 //! # Example
 //!
@@ -163,9 +167,9 @@ pub use self::{
 };
 pub use crate::ledger::Retried;
 
-/// The [JSON Schema] (2020-12) of a line: what each field is, and which fit each other.
+/// The [JSON Schema] (2020-12) of a line: the fields, and which of them go together.
 ///
-/// Every line that a test of this crate sees is held against it. It is also a file of the package,
+/// The tests of this crate check every line against it. It is also a file of the package,
 /// `src/call_log/line.schema.json`.
 ///
 /// [JSON Schema]: https://json-schema.org/draft/2020-12/schema

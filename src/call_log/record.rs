@@ -21,11 +21,11 @@ const RETRIES_LIMIT: usize = 16;
 pub enum Outcome {
     /// A result without a flag.
     Success,
-    /// A flagged result, or an error.
+    /// A flagged result or an error.
     Failed,
-    /// Nobody waited for the end: the call was dropped.
+    /// The call was dropped by its caller.
     Cancelled,
-    /// The server asks for input, or made a task of it: the end is still to come.
+    /// The server asks for input, or made a task of the call, so the end is still to come.
     Interim,
 }
 
@@ -44,7 +44,7 @@ impl Outcome {
 
 /// A finished call, as a [`Sink`](super::Sink) gets it.
 ///
-/// Its `Debug` is the line: the failure itself may hold secrets.
+/// Its `Debug` is the line, since the failure itself may hold secrets.
 ///
 /// ```
 /// use mcp_resilience::call_log::{CallLogLayer, Outcome, Record};
@@ -93,19 +93,19 @@ impl Record<'_> {
         self.ended.into()
     }
 
-    /// How much it matters.
+    /// The level of the line.
     #[must_use]
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// Which request it was.
+    /// The kind of request.
     #[must_use]
     pub fn method(&self) -> Method {
         self.method
     }
 
-    /// The tool, the URI or the prompt; cut if it is long.
+    /// The name of the tool, the URI, or the name of the prompt; cut if it is long.
     #[must_use]
     pub fn name(&self) -> &str {
         self.name
@@ -135,7 +135,7 @@ impl Record<'_> {
         self.attempts
     }
 
-    /// From the call to its end, waits included.
+    /// The time from the start of the call to its end, waits included.
     #[must_use]
     pub fn latency(&self) -> Duration {
         self.latency
@@ -154,7 +154,7 @@ impl Record<'_> {
         self.held
     }
 
-    /// What kind of failure it was.
+    /// The class of the failure.
     #[must_use]
     pub fn class(&self) -> Option<Class> {
         self.failure.map(Failure::class)
@@ -166,7 +166,7 @@ impl Record<'_> {
         self.code.as_ref()
     }
 
-    /// How far it got.
+    /// How far the call got.
     #[must_use]
     pub fn delivery(&self) -> Option<Delivery> {
         self.failure.map(Failure::delivery)
@@ -178,7 +178,7 @@ impl Record<'_> {
         self.failure.and_then(Failure::retry_after)
     }
 
-    /// Why it was not repeated, where waiting might have helped.
+    /// Why it was not repeated, although waiting might have helped.
     #[must_use]
     pub fn stopped(&self) -> Option<Stopped> {
         self.failure.and_then(Failure::stopped)
@@ -196,14 +196,14 @@ impl Record<'_> {
         self.was_unflagged
     }
 
-    /// Whether the answer comes from the store of [idempotency](crate::idempotency) keys: the tool did
-    /// not run for this call.
+    /// Whether the answer comes from the store of [idempotency](crate::idempotency) keys, so that the
+    /// tool did not run for this call.
     #[must_use]
     pub fn was_replayed(&self) -> bool {
         self.was_replayed
     }
 
-    /// The failure with all its sources; redacted.
+    /// The failure with all its sources, masked.
     #[must_use]
     pub fn error(&self) -> Option<&str> {
         self.error
@@ -221,13 +221,13 @@ impl Record<'_> {
         self.request_id
     }
 
-    /// MCP's session.
+    /// The MCP session.
     #[must_use]
     pub fn session_id(&self) -> Option<&str> {
         self.session_id
     }
 
-    /// The trace of the active span (feature `otel`); without one, that of the caller's `traceparent`.
+    /// The trace of the active span (feature `otel`), else that of the caller's `traceparent`.
     #[must_use]
     pub fn trace_id(&self) -> Option<&str> {
         self.trace_id
@@ -239,13 +239,13 @@ impl Record<'_> {
         self.span_id
     }
 
-    /// Which way the call travelled. Not on the line.
+    /// How the call travelled. Not on the line.
     #[must_use]
     pub fn route(&self) -> &Route {
         self.route
     }
 
-    /// Whether the server lists what was called, if that is known. Not on the line.
+    /// Whether the server lists what was called. `None` if that is unknown. Not on the line.
     #[must_use]
     pub fn is_listed(&self) -> Option<bool> {
         self.is_listed
@@ -264,7 +264,7 @@ impl Record<'_> {
         self.status_code
     }
 
-    /// The line, without its end.
+    /// The line, without a line feed.
     #[must_use]
     pub fn to_json(&self) -> String {
         let long = self.arguments.map_or(0, str::len) + self.error.map_or(0, str::len);

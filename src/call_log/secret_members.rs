@@ -1,4 +1,4 @@
-//! Which values in the arguments of a call are secret by the names around them.
+//! Finds the secret values in the arguments of a call, by the names around them.
 
 use crate::{
     call::Arguments,
@@ -6,11 +6,11 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// How many values of one call are looked at, and how many bytes of their strings.
+/// How many values of one call are read, and how many bytes of their strings.
 const MOST_VALUES: usize = 16 * 1024;
 const MOST_BYTES: usize = 64 * 1024;
 
-/// No parser makes deeper ones.
+/// Parsers make no deeper ones.
 const MAX_DEPTH: usize = 256;
 
 /// Whether a member is secret: its key names a secret, or another member names it.
@@ -49,13 +49,13 @@ pub(super) fn is_secret_item(items: &[Value], at: usize) -> bool {
             .is_some_and(|value| !value.starts_with('-'))
 }
 
-/// What a look at all arguments found.
+/// The result of reading all arguments.
 #[derive(Default)]
 pub(super) struct Found {
-    /// The secret values, also in the part of long arguments that no line shows.
+    /// The secret values, also those in the part of long arguments that is not logged.
     pub(super) secrets: Secrets,
-    /// Whether every key and every value was looked at, and none is secret or has a secret in it.
-    /// Then nothing of it has to be looked at again.
+    /// Whether every key and every value was read, and none is or has a secret. Then they need not be
+    /// read again.
     pub(super) is_nothing: bool,
 }
 
@@ -135,7 +135,7 @@ impl Walk {
     }
 }
 
-/// Whether a text may be read as well: it takes its part of what is left.
+/// Whether a text may be read as well: it counts against the rest.
 fn take(left: &mut usize, text: &str) -> bool {
     let rest = left.checked_sub(text.len().min(text::SCAN_LIMIT));
     *left = rest.unwrap_or(*left);

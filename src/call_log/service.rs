@@ -60,7 +60,7 @@ where
             return ResponseFuture::silent(self.inner.call(call));
         };
         let ledger = Ledger::new();
-        // Open before the call, so that one that panics here leaves its line too.
+        // Open before the call, so that a panic in the call leaves a line too.
         let entry = Entry::open(&call, ledger.clone(), Arc::clone(config));
         if let Some(progress) = call.progress() {
             progress.carry(&ledger);

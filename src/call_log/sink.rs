@@ -6,13 +6,12 @@ use std::{sync::Arc, time::Duration};
 
 /// Takes the records of finished calls.
 ///
-/// It is called on the task that made the call. It must not block: a sink that does delays that
-/// call, and no other. Hand the record on, and do the writing elsewhere, as
-/// [`JsonLines`](super::JsonLines) does for any writer. A panic in it is caught and the record is
-/// lost; it never fails the call.
+/// It is called on the task of the call, and must not block: a sink that blocks delays that call.
+/// Hand the record on and write elsewhere, as [`JsonLines`](super::JsonLines) does for any writer. A
+/// panic in it is caught; the record is lost, and the call does not fail.
 ///
-/// A closure over `&Record<'_>` is a sink, and an [`Arc`] of one is one. [`and`](Self::and) gives
-/// each record to several sinks, [`filter`](Self::filter) to one that wants only some:
+/// A closure over `&Record<'_>` is a sink, and so is an [`Arc`] of a sink. [`and`](Self::and) gives
+/// each record to two sinks, [`filter`](Self::filter) only some records to one:
 ///
 /// ```
 /// use mcp_resilience::call_log::{CallLogLayer, JsonLines, Outcome, Record, Sink};
@@ -37,12 +36,12 @@ pub trait Sink: Send + Sync {
     /// Takes one record.
     fn write(&self, record: &Record<'_>);
 
-    /// Waits until everything taken so far is written, at most so long. For the end of a process.
+    /// Waits until all records so far are written, for at most this time. For the end of a process.
     fn flush(&self, _at_most: Duration) {}
 
-    /// This sink, and then another one. If this one panics, the other gets the record all the same.
+    /// This sink and then another. A panic in this one does not affect the other.
     ///
-    /// To flush both may take twice as long.
+    /// Flushing both may take twice as long.
     fn and<K: Sink>(self, other: K) -> And<Self, K>
     where
         Self: Sized,
@@ -50,7 +49,7 @@ pub trait Sink: Send + Sync {
         And::new(self, other)
     }
 
-    /// This sink for the records that `is_wanted` says yes to.
+    /// This sink, for the records that satisfy the function.
     fn filter<F>(self, is_wanted: F) -> Filtered<Self, F>
     where
         Self: Sized,

@@ -7,19 +7,19 @@ use crate::{
 };
 use tracing::{Span, field::Empty};
 
-/// What the span of a call has from its begin on. All texts are redacted; the request's id is JSON.
+/// The attributes of a call's span at the start. All texts are masked; the request's id is JSON.
 pub(super) struct Begin<'a> {
     pub(super) method: Method,
     pub(super) name: &'a str,
     pub(super) route: &'a Route,
     pub(super) request_id: Option<&'a str>,
     pub(super) session_id: Option<&'a str>,
-    /// Only if they were asked for.
+    /// Only if they are on.
     pub(super) arguments: Option<&'a str>,
     pub(super) call_id: String,
 }
 
-/// And what it has at its end.
+/// The attributes at the end.
 pub(super) struct End<'a> {
     pub(super) outcome: Outcome,
     pub(super) error_type: Option<&'a str>,
@@ -37,14 +37,14 @@ impl Begin<'_> {
         let shown = |text| escaped(text, NAME_LIMIT, &[]);
         let named = |which| (self.method == which).then(|| shown(self.name));
         let method = self.method;
-        // A URI is no part of it.
+        // A URI is not part of it.
         let name = match method {
             Method::ReadResource => method.as_str().to_owned(),
             Method::CallTool | Method::GetPrompt => {
                 format!("{} {}", method.as_str(), shown(self.name))
             }
         };
-        // All that is known at once: a subscriber writes its fields anew for each that comes later.
+        // All attributes that are known at once: a subscriber formats again for each later one.
         tracing::info_span!(
             "mcp.call",
             "otel.name" = name.as_str(),
@@ -75,7 +75,7 @@ impl Begin<'_> {
 }
 
 impl End<'_> {
-    /// Says of a span how its call ended: what the line says too.
+    /// Records how the call ended, as on the line.
     pub(super) fn close(&self, span: &Span) {
         span.record("mcp_resilience.outcome", self.outcome.as_str());
         span.record("mcp_resilience.attempts", i64::from(self.attempts));
@@ -97,7 +97,7 @@ impl End<'_> {
     }
 }
 
-/// Says of a span what the call gave.
+/// Records the result of the call.
 pub(super) fn result<'a>(span: &Span, texts: impl Iterator<Item = &'a str>) {
     let mut all = String::new();
     for text in texts {

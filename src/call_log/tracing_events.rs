@@ -8,9 +8,8 @@ use tracing::Level;
 
 /// Hands each record to `tracing`, as one event with the target `mcp_resilience::call_log`.
 ///
-/// The fields have the names of the [line](super#the-fields), and `retries` holds how many there
-/// were. What is not known is absent. Where
-/// the events go, and how they look, is the subscriber's business; over a stdio transport it must
+/// The fields have the names of the [line](super#the-fields), and `retries` is their number. Unknown
+/// values are left out. The subscriber decides where the events go; with a stdio transport, it must
 /// not be stdout.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TracingEvents {
@@ -27,7 +26,7 @@ impl TracingEvents {
 
 impl Sink for TracingEvents {
     fn write(&self, record: &Record<'_>) {
-        // The record is redacted already, and not every subscriber escapes.
+        // The record is masked already, and not every subscriber escapes.
         let shown = |name: &str| escaped(name, NAME_LIMIT, &[]);
         let named = |method| (record.method() == method).then(|| shown(record.name()));
         macro_rules! event {

@@ -6,8 +6,8 @@ use crate::{
 };
 use tracing::{Span, field::Empty};
 
-/// The span of one attempt; nothing if nobody listens.
-// Boxed, since few have one and all futures are moved about with it.
+/// The span of one attempt. `None` without a subscriber.
+// Boxed, since few calls have one and all futures are moved with it.
 #[derive(Debug, Default)]
 pub(crate) struct AttemptSpan(Option<Box<Span>>);
 
@@ -26,7 +26,7 @@ impl AttemptSpan {
     fn of(call: &impl ToolCall, attempt: u32) -> Self {
         let (method, name) = (call.method(), call.name());
         let named = |which| (method == which).then(|| shown_name(name));
-        // Each part is read for secrets by itself. A URI is no part of it.
+        // Each part is masked by itself. A URI is not part of it.
         let target = match method {
             Method::ReadResource => format!("attempt {}", method.as_str()),
             Method::CallTool | Method::GetPrompt => {

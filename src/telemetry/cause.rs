@@ -2,7 +2,7 @@ use tracing::Span;
 
 /// The span that caused work in a task of its own.
 ///
-/// It is known by its ids alone: a handle would keep that span open for as long as the work lasts.
+/// Known by its ids only: a handle would keep that span open as long as the work lasts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cause {
     #[cfg(feature = "otel")]
@@ -36,7 +36,7 @@ impl Cause {
         }
     }
 
-    /// Says that a span follows from it.
+    /// Records that a span follows from it.
     #[cfg(not(feature = "otel"))]
     pub(crate) fn adopt(&self, span: &Span) {
         span.follows_from(self.id.clone());

@@ -1,4 +1,4 @@
-//! How a context comes in and goes out.
+//! Reads and writes the context of a trace.
 
 #[cfg(feature = "otel")]
 pub use self::otel::inject;
@@ -23,10 +23,11 @@ mod otel {
     use tracing::Span;
     use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-    /// How much of a `tracestate` or a `baggage` is read. The W3C wants 512 and 8192 bytes at least.
+    /// How much of a `tracestate` or a `baggage` is read. The W3C requires at least 512 and 8192
+    /// bytes.
     const LIMIT: usize = 8 * 1024;
 
-    /// Gives the span of a call its parent: see the page of the room.
+    /// Gives the span of a call its parent: see the module page.
     pub(crate) fn adopt(span: &Span, side: Side, meta: Option<&Map<String, Value>>) {
         if span.is_disabled() {
             return;
@@ -49,14 +50,14 @@ mod otel {
             }
             return;
         };
-        // Without the layer of `tracing-opentelemetry` there is no trace that it could be part of.
+        // Without `tracing-opentelemetry` there is no trace.
         let _ = span.set_parent(with_baggage.with_remote_span_context(parent));
         if ambient_span.is_valid() {
             span.add_link(ambient_span);
         }
     }
 
-    /// The ids of trace and span: those of this span, or else of the one around it.
+    /// The ids of trace and span: those of this span, else those of the span around it.
     pub(crate) fn ids(span: &Span) -> Option<(String, String)> {
         let own = span.context();
         let context = own.span().span_context().clone();
@@ -94,16 +95,16 @@ mod otel {
         }
     }
 
-    /// Puts the context of the current span into a request's `_meta`: `traceparent`, and `tracestate` and
-    /// `baggage` if there are any. Without a span, `_meta` stays as it is.
+    /// Writes the context of the current span into a request's `_meta`: `traceparent`, and
+    /// `tracestate` and `baggage` if there are any. Without a span, `_meta` is not changed.
     ///
-    /// A `Client` does it for each attempt. It is for connectors and for requests of your own.
+    /// A `Client` does this for each attempt. Use it for connectors and requests of your own.
     pub fn inject(meta: &mut Map<String, Value>) {
         let context = context_of_current();
         if !context.span().span_context().is_valid() {
             return;
         }
-        // A state that belongs to another parent would be wrong here.
+        // A state of another parent would be wrong here.
         meta.remove("tracestate");
         TraceContextPropagator::new().inject_context(&context, &mut MetaMut(meta));
         if !context.baggage().is_empty() {
@@ -114,7 +115,7 @@ mod otel {
     fn remote(meta: &Map<String, Value>) -> Option<SpanContext> {
         let parent = TraceParent::parse(meta.get("traceparent")?.as_str()?)?;
         let flags = TraceFlags::default().with_sampled(parent.is_sampled);
-        // A bad state does not spoil the parent.
+        // An invalid state does not invalidate the parent.
         let is_readable = |text: &&str| text.bytes().all(|b| matches!(b, b'\t' | b' '..=b'~'));
         let state = text(meta, "tracestate").filter(is_readable);
         let state = state.and_then(|state| state.parse::<TraceState>().ok());

@@ -7,7 +7,7 @@ use tracing::{Instrument, Span, field::Empty};
 pub(crate) struct DialSpan(Span);
 
 impl DialSpan {
-    /// Opens the span of a dial that this caused.
+    /// Opens the span of a dial, with its cause as parent.
     pub(crate) fn open(cause: &Cause, dial: u64) -> Self {
         let span = tracing::info_span!(
             target: "mcp_resilience::telemetry",

@@ -1,52 +1,55 @@
-//! One trace of a call, from the host to the tool, in the names of OpenTelemetry.
+//! One trace for each call, from the host to the tool, with OpenTelemetry's names.
 //!
-//! Every call whose [log](crate::call_log) is on runs in a span of `tracing`, and so does each attempt
-//! at a call and each dial. Names and values are those of OpenTelemetry's semantic conventions for MCP
-//! (repository `semantic-conventions-genai`, status *development*, as of its commit `0393513`, on top of
-//! the semantic conventions 1.41). With the feature `otel`, the spans get their kind, their status and
-//! their context by [`tracing-opentelemetry`]: they are the spans that your exporter sees. Without it,
-//! they carry the same names to any subscriber.
+//! Every call whose [log](crate::call_log) is on runs in a span of `tracing`, and so does each
+//! attempt and each dial. Names and values follow OpenTelemetry's semantic conventions for MCP:
+//! repository `semantic-conventions-genai`, status *development*, at commit `0393513`, on top of the
+//! semantic conventions 1.41.
+//!
+//! With the feature `otel`, [`tracing-opentelemetry`] gives the spans their kind, status and context,
+//! and your exporter sees them. Without it, any subscriber sees the same names.
 //!
 //! # Spans
 //!
 //! | Span | Kind | Parent |
 //! |---|---|---|
-//! | `tools/call NAME`, `prompts/get NAME`, `resources/read`: the call, waits included | SERVER in [`Resilient`](crate::rmcp::Resilient), CLIENT in `Client`, INTERNAL elsewhere | a server's: the context in `params._meta`, and the ambient span is a link. A client's: the ambient span, or else the context in `params._meta`. Another one's: as a server's |
+//! | `tools/call NAME`, `prompts/get NAME`, `resources/read`: the call, waits included | SERVER in [`Resilient`](crate::rmcp::Resilient), CLIENT in `Client`, INTERNAL elsewhere | in a server: the context in `params._meta`, with the ambient span as a link. In a client: the ambient span, else the context in `params._meta`. Elsewhere: as in a server |
 //! | `attempt tools/call NAME`: one attempt, made by [`retry`](crate::retry) | CLIENT in `Client`, INTERNAL elsewhere | the call |
-//! | `dial`: one dial of [`reconnect`](crate::reconnect) | INTERNAL | the attempt, or whatever else began to wait for a connection first |
+//! | `dial`: one dial of [`reconnect`](crate::reconnect) | INTERNAL | the attempt that first waited for the connection |
 //!
 //! | Attribute | On | Is |
 //! |---|---|---|
 //! | `mcp.method.name` | call, attempt | `tools/call`, `resources/read`, `prompts/get` |
 //! | `gen_ai.operation.name` | call, attempt | `execute_tool`, for tools only |
-//! | `gen_ai.tool.name`, `gen_ai.prompt.name`, `mcp.resource.uri` | call, attempt | what is called; a URI is no part of the span's name |
+//! | `gen_ai.tool.name`, `gen_ai.prompt.name`, `mcp.resource.uri` | call, attempt | the tool, prompt or resource; a URI is not part of the span's name |
 //! | `jsonrpc.request.id` | call of a server; attempt of a client | the id of the request, as a string |
 //! | `mcp.session.id` | call of a server; attempt of a client | MCP's session, if there is one |
 //! | `mcp.protocol.version`, `network.transport` | call; attempt of a client | the version that was negotiated; `pipe` or `tcp` |
 //! | `server.address`, `server.port` | call and attempt of a client over HTTP | host and port of the URL |
 //! | `error.type` | call, attempt, dial | the code of a JSON-RPC error, `tool_error` for a flagged result, or the [class](crate::Class) |
 //! | `rpc.response.status_code` | call, attempt | the code of a JSON-RPC error, as a string |
-//! | `gen_ai.tool.call.arguments`, `gen_ai.tool.call.result` | call | only if [asked for](crate::call_log::CallLogLayer::contents_in_spans); masked and cut |
+//! | `gen_ai.tool.call.arguments`, `gen_ai.tool.call.result` | call | only if [turned on](crate::call_log::CallLogLayer::contents_in_spans); masked and cut |
 //! | `mcp_resilience.call_id`, `mcp_resilience.outcome`, `mcp_resilience.attempts`, `mcp_resilience.waited_ms` | call | as in the line of the log; the last two are numbers |
 //! | `mcp_resilience.attempt` | attempt | its number, from 1 |
 //! | `mcp_resilience.dial` | dial | its number |
 //!
-//! The status is ERROR exactly if `error.type` is set, and the description says why: the message of a
-//! JSON-RPC error, else the `error` of the log line. It is never set to OK. An answer that asks for input
-//! or is a task, and a call that its caller dropped, are no errors.
+//! The status is ERROR exactly if `error.type` is set. Its description is the message of the JSON-RPC
+//! error, else the `error` of the log line. It is never OK. An answer that asks for input or is a
+//! task is no error, and neither is a call that its caller dropped.
 //!
 //! Texts from outside are masked, bounded and escaped, as in the log.
 //!
 //! # Context
 //!
-//! It travels in `params._meta` as `traceparent`, `tracestate` and `baggage`, without a prefix (SEP-414).
-//! A `Client` puts that of the attempt there, so that each attempt is the parent of what it causes. What
-//! came in is read by the W3C's rules: a `traceparent` that is malformed, all zeros, or of version `ff` is
-//! ignored, of a later version the first four fields are read; a `tracestate` or a `baggage` of more than
-//! 8 KiB is ignored. None of it ever fails a call.
+//! The context travels in `params._meta` as `traceparent`, `tracestate` and `baggage`, without a
+//! prefix (SEP-414). A `Client` writes the context of the attempt, so that each attempt is the parent
+//! of what it causes.
 //!
-//! For a connector or a server of your own, `inject` (feature `otel`) puts the current context into a
-//! request's `_meta`.
+//! An incoming context is read by the W3C's rules. A `traceparent` that is malformed, all zeros, or
+//! of version `ff` is ignored. Of a later version, the first four fields are read. A `tracestate` or
+//! `baggage` of more than 8 KiB is ignored. None of this fails a call.
+//!
+//! For a connector or a server of your own, `inject` (feature `otel`) writes the current context into
+//! a request's `_meta`.
 //!
 //! # How to set it up
 //!
@@ -70,20 +73,21 @@
 //! # }
 //! ```
 //!
-//! The spans are at the level INFO. A filter that hides them hides the trace. `tracing-opentelemetry`
-//! turns events at ERROR into the status of the span around them, unless it is told not to, as above.
+//! The spans have the level INFO: a filter that hides INFO hides the trace. By default,
+//! `tracing-opentelemetry` turns events at ERROR into the status of the span around them; turn that
+//! off, as above.
 //!
 //! `examples/telemetry.rs` shows a client and a server in two processes.
 //!
 //! # When to use it
 //!
-//! The trace is for one call; for numbers over many, use the module `metrics`, and for questions
-//! that nobody thought of before, the [log](crate::call_log), whose lines have the ids of trace and span.
+//! A trace is for one call. For numbers over many calls, use the module `metrics`. For new questions
+//! about past calls, use the [log](crate::call_log), whose lines have the ids of trace and span.
 //!
 //! # Costs
 //!
-//! Without a subscriber a span costs a look at an atomic. With one, see the benchmarks of the log: a
-//! subscriber costs several times the call's own layers.
+//! Without a subscriber, a span costs one atomic read. With one, it costs several times as much as all
+//! layers of the call.
 //!
 //! [`tracing-opentelemetry`]: https://docs.rs/tracing-opentelemetry
 
