@@ -2,7 +2,7 @@ use crate::call::{Flagged, ToolResult};
 use ::rmcp::model::{CallToolResponse, GetPromptResponse, JsonObject, ReadResourceResponse};
 use serde_json::Value;
 
-/// What a server answers to a [`Request`](super::Request), of the kind that was asked for.
+/// The answer of a server to a [`Request`](super::Request) of the same kind.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Answer {

@@ -1,4 +1,4 @@
-//! How a server says that it honours idempotency keys.
+//! The capability of a server that honours idempotency keys.
 
 use ::rmcp::model::ServerCapabilities;
 
@@ -8,7 +8,7 @@ const NAME: &str = "io.crates.mcp-resilience/idempotency";
 /// Names the store, if its records end with the process of the server.
 const STORE: &str = "store";
 
-/// Says `stable` if the identity of a caller is not the token that it sends.
+/// Is `stable` if a caller is not identified by the token that it sends.
 const IDENTITY: &str = "identity";
 
 /// Adds the capability: with the name of the key in `_meta`.
@@ -22,18 +22,18 @@ pub(super) fn add(capabilities: &mut ServerCapabilities, store: Option<String>, 
     experimental.insert(NAME.to_owned(), all.collect());
 }
 
-/// What a server says of the keys that it honours.
+/// The idempotency capability of a server.
 #[cfg(feature = "rmcp-client")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Honoured {
     /// A store that no other server has.
     store: Option<String>,
-    /// Whether a renewed token is the same caller.
+    /// Whether a caller with a renewed token is the same caller.
     pub(super) is_stable: bool,
 }
 
-/// Whether a server says that it honours keys. Where two servers say the same, the second knows what was
-/// sent to the first.
+/// Whether a server honours keys. If two servers have the same capability, the second knows the calls
+/// of the first.
 #[cfg(feature = "rmcp-client")]
 pub(super) fn of(capabilities: &ServerCapabilities) -> Option<Honoured> {
     let said = capabilities.experimental.as_ref()?.get(NAME)?;

@@ -1,10 +1,10 @@
 //! The adapter for [rmcp](https://docs.rs/rmcp), the official Rust SDK.
 //!
-//! [`Resilient`] wraps any [`ServerHandler`](::rmcp::ServerHandler) and is one: over stdio, over
-//! `StreamableHttpService`, over whatever rmcp serves. Tool calls, resource reads and prompts go
-//! through one stack; every other method goes to the handler as it is.
+//! [`Resilient`] wraps any [`ServerHandler`](::rmcp::ServerHandler) and is one itself: over stdio,
+//! over `StreamableHttpService`, and over every other transport of rmcp. Tool calls, resource reads
+//! and prompts go through one stack. Every other method goes straight to the handler.
 //!
-//! For who calls servers instead, [`client`] has connections that come back (feature `rmcp-client`).
+//! For clients, [`client`] has connections that come back (feature `rmcp-client`).
 //!
 //! ```no_run
 //! use mcp_resilience::{fatal::Fatal, rmcp::Resilient};
@@ -23,19 +23,20 @@
 //!
 //! | The handler | The client gets |
 //! |---|---|
-//! | returns `Err(Failure)`, from a `#[tool]` function or by `?` into [`ErrorData`] | as the [class](crate::failure) says: flagged, or a JSON-RPC error |
+//! | returns `Err(Failure)`, from a `#[tool]` function or by `?` into [`ErrorData`] | a flagged result or a JSON-RPC error, by its [class](crate::failure) |
 //! | returns `Err(ErrorData)` | that JSON-RPC error, as it is |
-//! | returns a result flagged by itself | that result, as it is |
-//! | returns any other error, through [`AnyError`] | a crash: flagged, its text stays in the log |
+//! | returns a flagged result | that result, as it is |
+//! | returns any other error, through [`AnyError`] | a crash: flagged, and its text stays in the log |
 //! | panics | the same (without this wrapper: no answer, ever) |
 //! | answers `InputRequired` or `Task` | that answer, as it is |
 //!
-//! Whether the call ran is unknown, whatever error or flagged result the handler returns: it may be that
-//! of a client that the handler used after half its work. Its `data`, or its envelope, give class, code
-//! and wait, and never say that the call may be made again. So a tool that may not run twice is not
-//! called again. If nothing was done yet, say so by
-//! [`before_running`](crate::Failure::before_running): `Failure::at_capacity(None).before_running()`; if a
-//! repeat is fine, by [`with_retryable`](crate::Failure::with_retryable).
+//! Whatever error or flagged result a handler returns, whether the call ran is unknown: it may come
+//! from a client that the handler used after half its work. Its `data` or its envelope give class,
+//! code and wait, and never permit a repeat. So a tool that may not run twice is not called again.
+//!
+//! If nothing was done yet, call [`before_running`](crate::Failure::before_running):
+//! `Failure::at_capacity(None).before_running()`. If a repeat is safe, call
+//! [`with_retryable`](crate::Failure::with_retryable).
 //!
 //! ```
 //! use mcp_resilience::{Failure, rmcp::AnyError};
@@ -52,48 +53,48 @@
 //!
 //! # Hints
 //!
-//! Annotations and `outputSchema` come from [`ServerHandler::get_tool`](::rmcp::ServerHandler::get_tool),
-//! which `#[tool_handler]` implements. For a tool that `get_tool` does not know, they come from the
-//! handler's `tools/list`, as it passes by to any client. If a tool is called before any list
-//! has passed by, the wrapper calls the handler's `list_tools` once, in the context of that call and
-//! for at most 1 s. If that fails, the hints stay unknown until a list passes by. The lists of all
-//! clients count together: where they differ, or change over time, a hint counts only if every list so
-//! far gave it.
+//! Annotations and `outputSchema` come from
+//! [`ServerHandler::get_tool`](::rmcp::ServerHandler::get_tool), which `#[tool_handler]` implements.
+//! For a tool that `get_tool` does not know, they come from the answers to `tools/list` of any
+//! client. If a tool is called before any such answer, the wrapper calls `list_tools` once, in the
+//! context of that call and for at most 1 s. If that fails, the hints stay unknown until there is an
+//! answer.
 //!
-//! Reading a resource or a prompt may happen twice. A call that
-//! carries `inputResponses` or `requestState` may not run twice, whatever its tool: the state may
-//! be used up.
+//! The lists of all clients count together. If they differ, or change over time, a hint counts only
+//! if every list so far had it.
+//!
+//! Reading a resource or a prompt may happen twice. A call with `inputResponses` or `requestState`
+//! may not run twice, whatever its tool, since the state may be used up.
 //!
 //! # Requests that cannot be read
 //!
-//! rmcp takes a known method with unreadable parameters for a custom request, and its default answer
-//! is "method not found". The wrapper answers `-32602` and says which field is wrong. For
-//! `tools/call`, `resources/read` and `prompts/get` this goes through the stack, past the handler:
-//! the call leaves one line, of class `invalid_input` and delivery `not_sent`, with the name if it is
-//! known. Arguments that are a string are refused too, also if the string holds a JSON object.
+//! rmcp treats a known method with invalid parameters as a custom request, and answers "method not
+//! found". The wrapper answers `-32602` and names the invalid field. `tools/call`, `resources/read`
+//! and `prompts/get` go through the stack and not to the handler. Such a call leaves one line with
+//! the class `invalid_input`, the delivery `not_sent`, and the name if it is known. Arguments that
+//! are a string are refused too, even if the string holds a JSON object.
 //!
-//! rmcp drops a line that is no JSON, and answers other lines that it cannot read without their id, so
-//! that the client waits. Over [`Resilient::run`] each request that carries an id gets an answer under
-//! it. [`LineTransport`] reads stdin, a `DuplexStream`, and any other streams that you give it:
+//! rmcp drops a line that is not JSON, and answers other invalid lines without their id, so the
+//! client waits. With [`Resilient::run`], each request with an id gets an answer with that id.
+//! [`LineTransport`] reads stdin, a `DuplexStream`, and any other streams that you give it:
 //!
 //! | The client writes | The server |
 //! |---|---|
 //! | no `jsonrpc` or another version, null members, a byte order mark, JSON as a text in JSON | runs the request |
 //! | a batch, or several messages on a line | answers each on a line of its own |
 //! | an id as a float, or of more than 64 bits | runs the request, and writes the id back as it came |
-//! | `params` or `_meta` that is no object; a number beyond `f64`, half of a surrogate pair, more than about 120 levels | answers `-32602` |
-//! | broken JSON, no UTF-8, more than 16 MiB | answers `-32600`, if a scan finds the id |
-//! | an id that is null, a boolean, an array or an object; no `method` or one that is no string; a member twice | answers `-32600` |
-//! | JSON without an id that is no message | answers one `-32600` with the id null |
+//! | `params` or `_meta` that is not an object; a number beyond `f64`, half of a surrogate pair, more than about 120 levels | answers `-32602` |
+//! | invalid JSON or UTF-8, more than 16 MiB | answers `-32600`, if a scan finds the id |
+//! | an id that is null, a boolean, an array or an object; no `method`, or one that is not a string; a member twice | answers `-32600` |
+//! | JSON without an id that is not a message | answers one `-32600` with the id null |
 //! | any other text without an id, or a call without one | answers nothing |
 //! | an `initialize` that cannot be read | answers `-32602`, and waits for another |
 //!
-//! A call that is refused leaves its line. A text without an id that is no message is an event of
+//! A refused call leaves its line. A text without an id that is not a message is an event of
 //! `tracing` (level WARN, at most ten a second) with its length and beginning.
 //!
-//! Over HTTP rmcp reads the body, and refuses with status 415 and the parser's words what it cannot
-//! read, from a missing `jsonrpc` on. The status ends the client's request. Such a request leaves no line
-//! in the log.
+//! Over HTTP, rmcp reads the body, and refuses an invalid one with status 415 and the parser's
+//! message. The status ends the client's request. Such a request leaves no line in the log.
 //!
 //! # Limits
 //!
@@ -104,14 +105,13 @@
 //! | one attempt | 10 minutes without progress, and 1 h with it | [`attempt_timeout`](crate::preset::ResilienceBuilder::attempt_timeout), [`ceiling`](crate::preset::ResilienceBuilder::ceiling) |
 //! | waits and further attempts begin | within 55 s | [`retry_window`](crate::retry::RetryBuilder::retry_window) |
 //! | a whole call | no limit | [`deadline`](crate::retry::RetryBuilder::deadline) |
-//! | attempts, of what may be repeated | 3 | [`max_attempts`](crate::retry::RetryBuilder::max_attempts) |
-//!
+//! | attempts, if a repeat is allowed | 3 | [`max_attempts`](crate::retry::RetryBuilder::max_attempts) |
 //! | running calls at the end of the server | 10 s, then they are cut off and answered | [`Resilient::grace`] |
 //!
 //! # Progress
 //!
-//! A tool that reports progress is alive: the limit of its attempt, and the deadline of its call, count
-//! from the last report, up to the ceiling. The tool reports as it does without this crate, by
+//! A tool that reports progress is alive. The limit of its attempt and the deadline of its call count
+//! from the last report, up to the ceiling. The tool reports as without this crate, by
 //! `context.peer.notify_progress(..)`.
 //!
 //! | The call | Its client |
@@ -145,12 +145,13 @@
 //! begin with `initialize` and in those that do not. A late report from a task that an abandoned attempt has
 //! spawned counts for the attempt that runs.
 //!
-//! An [observer](crate::preset::ResilienceBuilder::observer) of the preset is told of each heartbeat.
+//! An [observer](crate::preset::ResilienceBuilder::observer) of the preset gets an event for each
+//! heartbeat.
 //!
 //! # The end
 //!
 //! [`Resilient::run`] ends when its client leaves, on SIGTERM, SIGINT or SIGHUP, and after the first
-//! fatal failure; its page has a table of what becomes of the calls. A signal is a normal end.
+//! fatal failure. Its page says what happens to the calls. A signal is a normal end.
 //!
 //! | `main` returns what `run` returned | Exit code |
 //! |---|---|
@@ -158,15 +159,15 @@
 //! | a fatal failure; rmcp's own service loop failed | 1, and the reason on stderr |
 //!
 //! [`Resilient::run_with_stop`] and [`Resilient::run_until`] take another [`Stop`] than the signals.
-//! Signals have handlers from the start of `run`; a signal before it ends the process by default.
-//! tokio leaves the handlers installed: after `run` has returned, these signals have no effect.
+//! The signals have handlers from the start of `run`; before that, a signal ends the process. tokio
+//! leaves the handlers installed, so after `run` has returned, these signals have no effect.
 //!
 //! # Over HTTP
 //!
-//! `StreamableHttpService` asks its factory for a handler per session, or per request. Make the
-//! wrapper once and clone it there: its clones share the handler, the budget, the log and the end.
-//! [`Resilient::run_until`] ends such a server, on a signal or after a fatal failure, and has an
-//! example; without it nothing ends, whatever fails.
+//! `StreamableHttpService` asks its factory for a handler for each session, or for each request. Make
+//! the wrapper once and clone it in the factory: the clones share the handler, the budget, the log
+//! and the end. [`Resilient::run_until`] ends such a server on a signal or after a fatal failure.
+//! Without it, the server does not end.
 //!
 //! rmcp ends a session in which nothing is sent for 5 minutes, and the answer of a call that runs is lost with it.
 //! Heartbeats keep it alive, for a client that gave a progress token, until the tool reports by itself. For a tool
@@ -174,25 +175,24 @@
 //!
 //! # Cancellation
 //!
-//! When the client cancels a request, the call is dropped, in an attempt as in a wait, and its line
-//! says `cancelled`. A handler sees that, and the end of an attempt that took too long, as a future
-//! that is dropped; the request's token is cancelled for what it may have spawned. The handler's
-//! future itself runs in rmcp's own task.
+//! If the client cancels a request, the call is dropped, in an attempt or in a wait, and its line
+//! says `cancelled`. The handler's future is dropped too, as it is after a timeout, and the request's
+//! token is cancelled for tasks that the handler spawned. The future runs in rmcp's own task.
 //!
-//! A client that only leaves is another matter. Over stdio what runs gets ten seconds, and
-//! drops it then; a session of HTTP outlives its requests, so that a client may fetch the answer
-//! later, and what runs goes on to its end.
+//! If the client only leaves, running calls go on. Over stdio they get ten seconds, and are then
+//! dropped. Over HTTP a session outlives its requests, so that a client may fetch the answer later,
+//! and running calls go on to their end.
 //!
 //! # Panics
 //!
-//! Those of the handler are crashes of their call. So are, as JSON-RPC errors, those of closures and
-//! layers of yours; whatever panics, the client gets an answer. Have them in the log alone by
+//! A panic of the handler is a crash of its call. A panic of your closures and layers becomes a
+//! JSON-RPC error. In each case the client gets an answer. To have panics only in the log, call
 //! [`hush_panics`](crate::classify::hush_panics).
 //!
 //! # Not supported
 //!
-//! rmcp's feature `local`, under which a handler's futures may not be `Send`. And do not import this
-//! module by its name, or with `*`: rmcp's own macros mean the crate of that name.
+//! rmcp's feature `local`, with which a handler's futures may not be `Send`. Do not import this
+//! module by its name, or with `*`: rmcp's macros refer to the crate of that name.
 //!
 //! [`ErrorData`]: ::rmcp::ErrorData
 #![cfg_attr(

@@ -3,7 +3,7 @@ use ::rmcp::model::{
     CallToolRequestParams, GetPromptRequestParams, JsonObject, ReadResourceRequestParams, Tool,
 };
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Request {
@@ -16,7 +16,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether it continues a call: what it continues may be used up by a first attempt.
+    /// Whether it continues a call. The first attempt may use up what it continues.
     fn is_continuation(&self) -> bool {
         match self {
             Self::Tool(p) => p.input_responses.is_some() || p.request_state.is_some(),
@@ -94,7 +94,7 @@ impl ToolCall for Request {
     }
 }
 
-/// What is known of a request, from what is known of its tool. Reading may happen twice.
+/// The hints of a request, from those of its tool. Reading may happen twice.
 pub(super) fn hints(request: &Request, tool: Option<Hints>) -> Hints {
     let tool = match request {
         Request::Tool(_) => tool.unwrap_or_default(),
@@ -106,7 +106,7 @@ pub(super) fn hints(request: &Request, tool: Option<Hints>) -> Hints {
     tool
 }
 
-/// What a tool's listing says of it.
+/// The hints in a tool's listing.
 pub(super) fn said_of(tool: &Tool) -> Hints {
     let hints = Hints::new().output_schema(tool.output_schema.is_some());
     match &tool.annotations {

@@ -8,14 +8,14 @@ use ::rmcp::{
 use std::borrow::Cow;
 use tokio::task::JoinSet;
 
-/// How many refusals may be on their way: a server that reads none gets no more.
+/// How many refusals may be on their way. A server that reads none gets no more.
 const REFUSALS: usize = 16;
 
-/// A transport that tells a catalog when the server announces a change of its tools, and the attempts
-/// that run when the server reports progress. It refuses the server's requests that cannot be read.
+/// A transport that passes on announcements: changes of the tools to a catalog, and progress to the
+/// running attempts. It refuses requests of the server that cannot be read.
 ///
-/// The catalog knows before any later message is handled. The user's handler gets every other message
-/// too: progress under the token that the caller set, and all else as it is.
+/// The catalog knows before any later message is handled. The user's handler gets every message too:
+/// progress with the token that the caller set, and all others as they are.
 pub(super) struct Announced<T> {
     transport: T,
     catalog: Catalog,
@@ -57,7 +57,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Announced<T> {
                 if self.refusals.len() < REFUSALS {
                     let sent = self.transport.send(refusal);
                     self.refusals.spawn(async move {
-                        // Without a connection nobody waits for it.
+                        // Without a connection, no attempt waits for it.
                         let _ = sent.await;
                     });
                 }

@@ -14,7 +14,7 @@ use crate::{
 use ::rmcp::{Peer, RoleClient};
 use std::time::Duration;
 
-/// How much longer a dial may take than the connector lets it.
+/// How much longer than the connector's limit a dial may take.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// Settings of a [`Client`].
@@ -49,12 +49,12 @@ pub struct ClientBuilder<C> {
 }
 
 impl Client {
-    /// With other settings than the defaults.
+    /// A client with other settings.
     pub fn builder<C: Connector>(connector: C) -> ClientBuilder<C> {
         ClientBuilder::new(connector)
     }
 
-    /// With the defaults of all layers, and connected.
+    /// A client with the defaults of all layers, connected.
     ///
     /// # Errors
     ///
@@ -77,15 +77,15 @@ impl<C: Connector> ClientBuilder<C> {
         }
     }
 
-    /// The layers around the connections, instead of the preset's defaults.
+    /// The layers around the connections. Default: the preset.
     pub fn resilience(mut self, layer: ResilienceLayer) -> Self {
         self.resilience = layer;
         self
     }
 
-    /// How connections are made again, instead of the [defaults](crate::reconnect#defaults). The dial
-    /// timeout, unless it is set, is a second more than the connector's own. Connections are probed by
-    /// MCP's `ping`.
+    /// How a lost connection is replaced, in place of the [defaults](crate::reconnect#defaults). If
+    /// no dial timeout is set, it is a second longer than the connector's own. Connections are probed
+    /// by MCP's `ping`.
     pub fn reconnect(mut self, layer: ReconnectLayer<()>) -> Self {
         self.reconnect = layer;
         self
@@ -97,40 +97,39 @@ impl<C: Connector> ClientBuilder<C> {
         self
     }
 
-    /// Gives calls of tools that may not run twice an [idempotency](crate::idempotency) key, if the server
-    /// says that it honours keys. Such a call is repeated also if it may have run: the server runs it
-    /// once. A key in the call's own `_meta` (see [`KEY_META`](crate::call::KEY_META)) stays; it also
-    /// finds the answer after this process is gone.
+    /// Gives calls of tools that may not run twice an [idempotency](crate::idempotency) key, if the
+    /// server says that it honours keys. Such a call is repeated even if it may have run, since the
+    /// server runs it once. A key in the call's own `_meta` (see [`KEY_META`](crate::call::KEY_META))
+    /// is kept. It finds the answer also after this process has ended.
     ///
-    /// A limit of time of the client does not cancel such a call at the server; a caller that drops the
-    /// call does.
+    /// A limit of time does not cancel such a call at the server. A caller that drops the call does.
     ///
-    /// Has no effect with a retry layer that
-    /// [distrusts the server](crate::retry::RetryBuilder::distrust_server).
+    /// Has no effect with a retry layer that [distrusts the
+    /// server](crate::retry::RetryBuilder::distrust_server).
     pub fn idempotency_keys(mut self) -> Self {
         self.keys = Keys::IfHonoured;
         self
     }
 
-    /// The same, whatever the server says of itself: **only for a server that is known to run each key
-    /// once**. With another one a call may run twice.
+    /// The same, whatever the server says. **Only for a server that is known to run each key once**:
+    /// with another one, a call may run twice.
     pub fn always_idempotency_keys(mut self) -> Self {
         self.keys = Keys::Always;
         self
     }
 
-    /// The longest that a request takes which is no call: a list with all its pages, a completion, a
-    /// subscription, a ping. 30 s by default. The wait for a connection comes on top.
+    /// The longest that a request other than a call may take: a list with all its pages, a
+    /// completion, a subscription, a ping. The wait for a connection is not included. Default: 30 s.
     pub fn request_timeout(mut self, limit: Duration) -> Self {
         self.limits.request = limit;
         self
     }
 
-    /// Runs on each new connection before calls do, the first included: for what a server forgets with a
-    /// connection. Subscriptions and the log level are told again by themselves, before this.
+    /// Runs on each new connection before calls do, the first included. For state that a server loses
+    /// with a connection. Subscriptions and the log level are restored before this.
     ///
-    /// It has what is left of the connector's start timeout. If it fails, panics or takes longer, that is
-    /// logged, and the connection stands.
+    /// It has the rest of the connector's start timeout. If it fails, panics or takes longer, that is
+    /// logged, and the connection is used.
     pub fn on_connect<F, Fut, E>(mut self, run: F) -> Self
     where
         F: Fn(Peer<RoleClient>) -> Fut + Send + Sync + 'static,
@@ -141,38 +140,37 @@ impl<C: Connector> ClientBuilder<C> {
         self
     }
 
-    /// How long [`Client::close`] waits for calls that still run. 10 s by default.
+    /// How long [`Client::close`] waits for running calls. Default: 10 s.
     pub fn close_timeout(mut self, limit: Duration) -> Self {
         self.limits.close = limit;
         self
     }
 
-    /// The client, with a connection, so that a server that cannot be reached shows now.
+    /// Builds the client and connects it, so that an unreachable server is an error here.
     ///
-    /// A server that does not list its tools can be called all the same: [`Client::tools`] gives the
-    /// failure then, and the list is asked for again in the background. If the server asks to wait,
-    /// and the wait fits into the start timeout, it is waited out here.
+    /// A server that does not list its tools can still be called: [`Client::tools`] returns the
+    /// failure then, and the list is read again in the background. If the server asks to wait, and
+    /// the wait fits into the start timeout, this waits for it.
     ///
     /// # Errors
     ///
-    /// [`Fatal`](crate::Class::Fatal), with the connector's failure as its source, when the first
-    /// dial fails. With [`retry_first_dial`](crate::reconnect::ReconnectBuilder::retry_first_dial),
-    /// the failure of the last dial, once it was [waited
-    /// for](crate::reconnect#how-long-a-call-waits) in vain.
+    /// [`Fatal`](crate::Class::Fatal), with the connector's failure as its source, if the first dial
+    /// fails. With [`retry_first_dial`](crate::reconnect::ReconnectBuilder::retry_first_dial), the
+    /// failure of the last dial at the end of the [patience](crate::reconnect#how-long-a-call-waits).
     pub async fn connect(self) -> Result<Client, Failure> {
         let client = self.build();
         client.handle().connect().await?;
         Ok(client)
     }
 
-    /// The client, which connects at the first call. That one knows nothing of the tools yet, and
-    /// is not repeated unless [`hints`](Self::hints) say so.
+    /// Builds the client, which connects at the first call. The first call has no hints from the
+    /// server, so it is not repeated unless [`hints`](Self::hints) permit it.
     pub fn build(self) -> Client {
         let shared = Shared::new(self.catalog).with_policies(self.resilience.policies());
         if let Some(run) = self.on_connect {
             shared.kept.set_on_connect(run);
         }
-        // The connector knows better what was wrong with a dial that took too long.
+        // The connector can say better what was wrong with a slow dial.
         let limit = self.connector.start_timeout().saturating_add(MOMENT);
         let reconnect = self
             .reconnect

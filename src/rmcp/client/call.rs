@@ -16,22 +16,22 @@ use crate::{
 use ::rmcp::model::{JsonObject, ProgressToken, RequestParamsMeta};
 use std::{fmt, sync::Arc};
 
-/// A request to be sent to a server, with the hints of its tool.
+/// A request to a server, with the hints of its tool.
 ///
-/// [`Catalog::call`] makes one with the hints of the server's list; [`new`](Self::new) takes your own.
+/// [`Catalog::call`] uses the hints of the server's list; [`new`](Self::new) takes your own.
 #[derive(Clone)]
 pub struct ClientCall {
     request: Request,
     hints: Hints,
-    // Where the hints come from, and the version they are of.
+    // The source of the hints, and their version.
     source: Option<(Catalog, u64)>,
     progress: Progress,
     // Shared by the copies, which are attempts at the same call.
     level: Level,
     options: Option<Arc<CallOptions>>,
-    // Only if the server runs the call once, however often it is made.
+    // Only if the server runs the call once, however often it is sent.
     attic: Option<Attic>,
-    // Of a call that may be repeated on the word of its server.
+    // For a call that may be repeated because of its server's hints.
     honoured: Option<Honoured>,
 }
 
@@ -57,24 +57,25 @@ impl ClientCall {
         &self.request
     }
 
-    /// Settings of this call alone, which go before those of its tool and of the layers.
+    /// Settings of this call alone. They have precedence over those of its tool and of the layers.
     #[must_use]
     pub fn with_options(mut self, options: CallOptions) -> Self {
         self.options = (options != CallOptions::new()).then(|| Arc::new(options));
         self
     }
 
-    /// Has the reports of progress told to a function too.
+    /// Passes the reports of progress to a function too.
     pub(super) fn telling(mut self, sink: Option<Sink>) -> Self {
         self.level = Level::new(sink);
         self
     }
 
-    /// Begins an attempt on a connection to a server that says this of keys.
+    /// Begins an attempt on a connection to a server with this capability.
     ///
     /// # Errors
     ///
-    /// If it repeats a call whose tool is listed in another way since, or one that only the server before
+    /// If it repeats a call whose tool is listed differently since, or a call that only an earlier
+    /// server would recognize.
     /// would know again.
     pub(super) fn begin(&self, honoured: Option<&Honoured>) -> Result<(), Failure> {
         if !self.level.begin() {
@@ -84,7 +85,7 @@ impl ClientCall {
             let message = "another server answers now, which does not know the key of the call, so the call \
                            was not made again";
             let mut failure = Failure::unavailable(None).with_message(message).not_sent();
-            // Nor would it be on the next one.
+            // It would not work on the next connection either.
             failure.set_stopped(Stopped::MayHaveRun);
             return Err(failure);
         }
@@ -100,13 +101,13 @@ impl ClientCall {
         }
     }
 
-    /// Listens to the reports of the attempt that begins now, under a token of its own.
+    /// Listens to the reports of the new attempt, under a token of its own.
     pub(super) fn listen(&mut self, incoming: &Incoming) -> Listening {
         let (ticker, level) = (self.progress.ticker(), self.level.clone());
         incoming.listen(ticker, level, |token| self.exchange_token(token))
     }
 
-    /// Puts a progress token in, and gives the caller's.
+    /// Sets a progress token, and returns the caller's.
     fn exchange_token(&mut self, token: ProgressToken) -> Option<ProgressToken> {
         fn exchange(
             params: &mut impl RequestParamsMeta,
@@ -123,7 +124,7 @@ impl ClientCall {
         }
     }
 
-    /// Puts the context of the current span into the request.
+    /// Writes the context of the current span into the request.
     #[cfg(feature = "otel")]
     pub(super) fn inject_context(&mut self) {
         fn inject(params: &mut impl RequestParamsMeta) {
@@ -144,7 +145,7 @@ impl ClientCall {
         self.request
     }
 
-    /// Notes what the server of its catalog says of the keys that it honours, and whether it does.
+    /// Stores the server's idempotency capability, and whether it honours keys.
     pub(super) fn note_honoured(&mut self) -> bool {
         let catalog = self.source.as_ref().map(|(catalog, _)| catalog);
         self.honoured = catalog.and_then(Catalog::honoured);
@@ -158,7 +159,7 @@ impl ClientCall {
         }
     }
 
-    /// From here on the call is made once, however often it is sent.
+    /// From here on, the call runs once, however often it is sent.
     pub(super) fn keep_abandoned(&mut self) -> Attic {
         self.attic.get_or_insert_default().clone()
     }
@@ -171,12 +172,12 @@ impl ClientCall {
 impl Catalog {
     /// A call of a tool, a resource or a prompt, with the hints of its tool.
     ///
-    /// If the hints change while the call runs, it is repeated only if both the old and the new
-    /// ones allow that.
+    /// If the hints change while the call runs, it is repeated only if the old and the new ones
+    /// permit it.
     #[must_use]
     pub fn call(&self, request: impl Into<Request>) -> ClientCall {
         let request = request.into();
-        // First the version: a change after it shows.
+        // The version first: then a later change is noticed.
         let version = self.version();
         let hints = self.hints_of(&request);
         ClientCall {
@@ -231,7 +232,7 @@ impl ToolCall for ClientCall {
         Some(&self.progress)
     }
 
-    /// What was known when the call was made, as far as it still holds.
+    /// The hints at the start of the call, as far as they still hold.
     fn hints(&self) -> Hints {
         match &self.source {
             Some((catalog, version)) if catalog.version() != *version => match &self.request {
@@ -258,7 +259,7 @@ impl ToolCall for ClientCall {
     }
 }
 
-/// What was known when the call was made, as far as it is known now. A tool that is listed in another way
+/// The hints at the start of the call, as far as they still hold. A tool that is listed differently
 /// is another tool.
 fn still(then: Hints, catalog: &Catalog, version: u64, tool: &str) -> Hints {
     let now = catalog.hints(tool).unwrap_or_default();

@@ -11,12 +11,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::{borrow::Cow, fmt, pin::Pin, sync::Arc, time::Duration};
 
-/// The most rounds of questions in one call, unless it is set: as many as rmcp has.
+/// The default limit of rounds of questions in one call, as in rmcp.
 const ROUNDS: usize = 10;
 
 impl Client {
-    /// Calls a tool by its name, with a JSON object as arguments: await what it returns, or set options
-    /// first.
+    /// Prepares a call of a tool by its name, with a JSON object as arguments. Await it to make the
+    /// call, or set options first.
     ///
     /// ```no_run
     /// # use mcp_resilience::rmcp::client::Client;
@@ -52,11 +52,11 @@ impl Client {
     }
 }
 
-/// A call of a tool that is not made yet. Made by [`Client::call`]; awaiting it makes the call.
+/// A call of a tool that is not made yet. Made by [`Client::call`]. Awaiting it makes the call.
 ///
 /// # Errors
 ///
-/// Those of [`Client::call_tool`], and `InvalidInput` for arguments or options that cannot work. Dropping the
+/// Those of [`Client::call_tool`], and `InvalidInput` for invalid arguments or options. Dropping the
 /// future cancels the call at the server.
 #[must_use = "a call is not made until it is awaited"]
 pub struct CallBuilder {
@@ -76,26 +76,26 @@ impl CallBuilder {
     }
 
     /// The longest that the whole call may go on without an answer or a report of progress: attempts,
-    /// waits, and the wait for a connection. Each round of questions has it anew.
+    /// waits, and the wait for a connection. It starts again with each round of questions.
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.options.deadline = Some(limit);
         self
     }
 
-    /// How many attempts are made in all, the first included.
+    /// How many attempts are made in all.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.options.max_attempts = Some(attempts);
         self
     }
 
-    /// Says whether the tool may run twice with these arguments, whatever its hints say.
+    /// Sets whether a repeat with these arguments is safe, whatever the hints of the tool say.
     pub fn repeat_ok(mut self, may_run_twice: bool) -> Self {
         self.options.repeat_ok = Some(may_run_twice);
         self
     }
 
-    /// Gets the server's reports of progress, of all attempts; their values never decrease. It must not
-    /// block. If it panics, that is logged.
+    /// Passes the server's reports of progress to a function, from all attempts. The values never
+    /// decrease. The function must not block. If it panics, that is logged.
     pub fn on_progress(
         mut self,
         sink: impl Fn(&ProgressNotificationParam) + Send + Sync + 'static,
@@ -104,7 +104,7 @@ impl CallBuilder {
         self
     }
 
-    /// Members of the request's `_meta`.
+    /// Adds members to the request's `_meta`.
     pub fn meta(mut self, meta: JsonObject) -> Self {
         let all = self
             .params
@@ -114,22 +114,24 @@ impl CallBuilder {
         self
     }
 
-    /// Names the call for all its attempts, also those of another process: see
-    /// [`idempotency`](crate::idempotency). Whether it is made again though it may have run, is said by
-    /// [`ClientBuilder::idempotency_keys`](super::ClientBuilder::idempotency_keys).
+    /// Identifies the call across all its attempts, also those of another process: see
+    /// [`idempotency`](crate::idempotency). With
+    /// [`ClientBuilder::idempotency_keys`](super::ClientBuilder::idempotency_keys), the client
+    /// repeats it even if it may have run.
     pub fn idempotency_key(self, key: &IdempotencyKey) -> Self {
         let member = (KEY_META.to_owned(), Value::from(key.as_str()));
         self.meta([member].into_iter().collect())
     }
 
-    /// How many times the server may ask for input in this call, of the connector's handler. 10 by default;
-    /// [`response`](Self::response) asks nobody.
+    /// How many times the server may ask the connector's handler for input in this call. Default: 10.
+    /// [`response`](Self::response) does not ask it.
     pub fn max_rounds(mut self, rounds: usize) -> Self {
         self.rounds = rounds;
         self
     }
 
-    /// Makes the call, and hands out whatever the server answers: a result, a request for input, a task.
+    /// Makes the call, and returns the server's answer as it is: a result, a request for input, or a
+    /// task.
     ///
     /// # Errors
     ///
@@ -143,8 +145,8 @@ impl CallBuilder {
     ///
     /// # Errors
     ///
-    /// `Tool` for a flagged result, with its text; `InvalidOutput` if there is no structured content,
-    /// or it is no `T`: the tool has run then. Else see [above](Self#errors).
+    /// `Tool` for a flagged result, with its text. `InvalidOutput` if there is no structured content,
+    /// or it does not fit `T`: then the tool has run. For others see [above](Self#errors).
     pub async fn typed<T: DeserializeOwned>(self) -> Result<T, Failure> {
         let result = self.complete().await?;
         if result.is_error() {

@@ -15,13 +15,13 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// What is known of a server's tools: its own list, and your own hints.
+/// What is known of a server's tools: its list, and your own hints.
 ///
-/// Each [`Client`](super::Client) has one, and so has each [`Connection`](super::Connection) of a
-/// connector that is used without a client. Clones of a catalog share everything; no two clients do.
+/// Each [`Client`](super::Client) has a catalog, and so has each [`Connection`](super::Connection) of
+/// a connector without a client. Clones of a catalog share everything; two clients share nothing.
 ///
-/// The hints of the list count until the server announces that the list has changed. From then on,
-/// and until the list was read again, no tool has hints, except for those that you gave.
+/// The hints of the list count until the server announces a change. From then on, until the list is
+/// read again, only the hints that you set count.
 #[derive(Clone, Default)]
 pub struct Catalog {
     shared: Arc<Shared>,
@@ -35,7 +35,7 @@ struct Shared {
     // Counts the changes of `known`.
     version: AtomicU64,
     news: watch::Sender<()>,
-    // As the server said at the last handshake.
+    // As of the last handshake.
     honoured: RwLock<Option<Honoured>>,
 }
 
@@ -61,11 +61,11 @@ struct Known {
 #[derive(Clone, Copy, Debug)]
 struct Listed {
     hints: Hints,
-    /// The version at which it last said something else; 0 if it never did.
+    /// The version of its last change; 0 if it never changed.
     changed: u64,
 }
 
-/// One reading of the list, from its begin on. A later one on a later connection is better.
+/// One reading of the list. A later one on a later connection is better.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Reading {
     connection: u64,
@@ -74,7 +74,7 @@ pub(super) struct Reading {
     renewed: u64,
 }
 
-/// What a connection has to do about the list.
+/// What a connection has to do for the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     Nothing,
@@ -84,24 +84,24 @@ pub(super) enum Due {
 }
 
 impl Catalog {
-    /// A catalog that knows no tool.
+    /// A catalog without tools.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets the hints of a tool. They replace those of the server, also when its list changes.
+    /// Sets the hints of a tool. They replace those of the server, also after its list has changed.
     pub fn say(&self, tool: impl Into<String>, hints: Hints) {
         self.write(|known| known.said.insert(tool.into(), hints));
     }
 
-    /// The hints of a tool. `None` if the server does not list the tool and you said nothing of it.
+    /// The hints of a tool. `None` if the server does not list it and you set none.
     #[must_use]
     pub fn hints(&self, tool: &str) -> Option<Hints> {
         self.read(|known| {
             let listed = known.listed.get(tool).map(|listed| listed.hints);
             match known.said.get(tool) {
-                // The schema is a fact and not an opinion.
+                // The schema is a fact and not a claim.
                 Some(said) => Some(said.with_schema_of(listed.unwrap_or_default())),
                 None if known.is_stale() => {
                     listed.map(|listed| Hints::new().with_schema_of(listed))
@@ -128,12 +128,12 @@ impl Catalog {
         *current.unwrap_or_else(PoisonError::into_inner) = honoured;
     }
 
-    /// The server's tools, each once, as of the last list that could be read.
+    /// The server's tools, as of the last list that could be read.
     ///
     /// # Errors
     ///
-    /// If no list could be read yet: the failure of the last reading, or `Connection` if there was
-    /// no connection yet. A server without tools is no error, and gives an empty list.
+    /// If no list could be read yet: the failure of the last reading, or `Connection` if there was no
+    /// connection. A server without tools gives an empty list.
     pub fn tools(&self) -> Result<Arc<[Tool]>, Failure> {
         self.read(|known| match (&known.tools, &known.failure) {
             (Some(tools), _) => Ok(Arc::clone(tools)),
@@ -145,7 +145,7 @@ impl Catalog {
         })
     }
 
-    /// Whether the server lists a tool. None until a list was read, and if the list is cut.
+    /// Whether the server lists a tool. `None` if no list was read, or the list is incomplete.
     pub(super) fn lists(&self, tool: &str) -> Option<bool> {
         self.read(|known| {
             let is_listed = known.listed.contains_key(tool);
@@ -154,7 +154,7 @@ impl Catalog {
         })
     }
 
-    /// Which way the calls to this server travel.
+    /// How calls to this server travel.
     pub(super) fn route(&self) -> Route {
         let route = self.shared.route.read();
         let route = route.unwrap_or_else(PoisonError::into_inner);
@@ -174,14 +174,14 @@ impl Catalog {
         self.read(|known| known.failure.as_ref().map(Failure::again))
     }
 
-    /// Why tools may be missing from the list: the server repeated a cursor, or lists more than
+    /// Why tools may be missing from the list: the server repeated a cursor, or listed more than
     /// 10,000 tools or 1,000 pages. `None` if the list is complete.
     #[must_use]
     pub fn incomplete(&self) -> Option<&'static str> {
         self.read(|known| known.incomplete)
     }
 
-    /// Whether a tool is listed in another way than at a version, and you said nothing of it.
+    /// Whether a tool is listed differently than at a version, and you set no hints for it.
     pub(super) fn has_changed(&self, tool: &str, version: u64) -> bool {
         self.read(|known| {
             let listed = known.listed.get(tool);
@@ -272,7 +272,7 @@ impl Catalog {
         self.shared.news.send_replace(());
     }
 
-    /// Has the list read again, and trusts it until then.
+    /// Lets the list be read again, and trusts it until then.
     pub(super) fn renew(&self) {
         self.write(|known| known.renewed += 1);
         self.shared.news.send_replace(());
@@ -292,7 +292,7 @@ impl Catalog {
         })
     }
 
-    /// Sees every list and every announcement.
+    /// Notifies of each list and each announcement.
     pub(super) fn news(&self) -> watch::Receiver<()> {
         self.shared.news.subscribe()
     }

@@ -1,7 +1,7 @@
 use crate::failure::Failure;
 use tokio::sync::watch;
 
-/// Counts what the close of a client has to wait for, and ends calls that take too long.
+/// Counts what the close of a client waits for, and ends calls that take too long.
 #[derive(Clone, Debug)]
 pub(super) struct Census {
     /// Calls and requests that run.
@@ -43,7 +43,7 @@ impl Census {
         }
     }
 
-    /// Counts a call that nothing cuts off, until this is dropped.
+    /// Counts a call that is not cut off, until this is dropped.
     pub(super) fn enrol(&self) -> Member {
         Member::of(&self.calls)
     }
@@ -69,7 +69,7 @@ impl Census {
 }
 
 async fn none(count: &watch::Sender<usize>) {
-    // Never an error: the sender is borrowed, so it is not dropped.
+    // Never an error: the sender is borrowed, so it is alive.
     let _ = count.subscribe().wait_for(|count| *count == 0).await;
 }
 

@@ -32,22 +32,24 @@ type Configure = Arc<dyn Fn(&mut Command) + Send + Sync>;
 
 /// Starts a server as a child process, and connects to it.
 ///
-/// On Unix the child leads a process group of its own, and what it starts is ended with it. Closing
-/// takes what it takes, in the background: the child's stdin is closed; after 3 s the group gets a
-/// `SIGTERM`, and after 3 s more a `SIGKILL`. What the child leaves behind is killed then. If the child
-/// ended before that, and others of its group speak for it, closing sends them a `SIGTERM`, and 3 s later
-/// a `SIGKILL`. If the runtime ends first, the group is killed.
+/// On Unix, the child leads a process group of its own, and the processes that it starts end with it.
 ///
-/// The child is waited for when its group has ended: until then the kernel gives its id, which is that of
-/// the group too, to no other process. So a child that has ended stays a zombie while another process of
-/// its group serves the connection, and no longer: the group is ended as soon as its stdout is closed.
+/// Closing runs in the background. It closes the child's stdin, sends the group a `SIGTERM` after 3
+/// s, and a `SIGKILL` after 3 s more. Processes that the child left behind are killed then. If the
+/// child ended before and other processes of the group serve the connection, closing sends a
+/// `SIGTERM` at once and a `SIGKILL` after 3 s. If the runtime ends first, the group is killed.
 ///
-/// **A Ctrl-C in a terminal does not reach the child.** A process that ends by a signal, without running
-/// destructors, leaves it to notice the end of its stdin. Wait for the signals and
+/// The child is reaped after its group has ended, so that the kernel does not give its id to another
+/// process meanwhile. Until then, a child that has ended is a zombie. The group is ended as soon as
+/// its stdout is closed.
+///
+/// **A Ctrl-C in a terminal does not reach the child.** If this process ends by a signal, no
+/// destructor runs, and the child has to notice the end of its stdin. Wait for the signals and
 /// [`close`](super::Client::close) the client instead: see [signals](super#signals).
 ///
-/// What it writes to stderr is read, and goes to `tracing` at INFO, or to a [sink](Self::stderr); its last lines and its
-/// exit status are the source of the failure of a call that was lost with it. No model sees them.
+/// The child's stderr goes to `tracing` at INFO, or to a [sink](Self::stderr). If a call is lost with
+/// the child, the last lines of stderr and the exit status are the source of its failure. No model
+/// sees them.
 ///
 /// | Setting | Default |
 /// |---|---|
@@ -57,15 +59,15 @@ type Configure = Arc<dyn Fn(&mut Command) + Send + Sync>;
 ///
 /// # Errors
 ///
-/// Each of them says that no call was sent.
+/// In each case no call was sent.
 ///
 /// | | [Class](crate::Class) |
 /// |---|---|
-/// | there is no such command, or it may not be run | `Disabled`: it is not tried again |
-/// | it ended, or closed its stdout, before it was ready | `Connection` |
-/// | it was not ready in time | `Timeout` |
-/// | it refused | what its JSON-RPC error means |
-/// | it speaks another protocol | `Disabled` |
+/// | there is no such command, or it may not be run | `Disabled`: it is not repeated |
+/// | the child ended, or closed its stdout, before it was ready | `Connection` |
+/// | the child was not ready in time | `Timeout` |
+/// | the server refused | that of its JSON-RPC error |
+/// | the child speaks another protocol | `Disabled` |
 ///
 /// ```no_run
 /// use mcp_resilience::rmcp::client::{ChildProcess, Client};
@@ -84,7 +86,7 @@ type Configure = Arc<dyn Fn(&mut Command) + Send + Sync>;
 pub struct ChildProcess<H = ()> {
     program: OsString,
     arguments: Vec<OsString>,
-    // None to take one away.
+    // `None` to remove a variable.
     environment: Vec<(OsString, Option<OsString>)>,
     is_clear: bool,
     directory: Option<PathBuf>,
@@ -94,7 +96,7 @@ pub struct ChildProcess<H = ()> {
 }
 
 impl ChildProcess {
-    /// A command without arguments, looked up in `PATH`.
+    /// A command without arguments. It is looked up in `PATH`.
     #[must_use]
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
@@ -111,14 +113,14 @@ impl ChildProcess {
 }
 
 impl<H> ChildProcess<H> {
-    /// One more argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self
     }
 
-    /// More arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         let arguments = arguments.into_iter();
@@ -127,7 +129,7 @@ impl<H> ChildProcess<H> {
         self
     }
 
-    /// A variable of its environment, which is this process's otherwise.
+    /// Sets a variable of its environment. By default, it has the environment of this process.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         let value = Some(value.as_ref().to_owned());
@@ -135,7 +137,7 @@ impl<H> ChildProcess<H> {
         self
     }
 
-    /// More variables.
+    /// Sets several variables.
     #[must_use]
     pub fn envs<N: AsRef<OsStr>, V: AsRef<OsStr>>(
         self,
@@ -145,7 +147,7 @@ impl<H> ChildProcess<H> {
         variables.fold(self, |this, (name, value)| this.env(name, value))
     }
 
-    /// Takes all variables away, also those that were set before: it has only those that are set later.
+    /// Removes all variables, also those that were set before. Variables that are set later count.
     #[must_use]
     pub fn env_clear(mut self) -> Self {
         self.environment.clear();
@@ -153,14 +155,14 @@ impl<H> ChildProcess<H> {
         self
     }
 
-    /// A variable that it is not to have.
+    /// Removes a variable.
     #[must_use]
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
         self.environment.push((name.as_ref().to_owned(), None));
         self
     }
 
-    /// Where it runs.
+    /// Sets its working directory.
     #[must_use]
     pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
@@ -175,16 +177,16 @@ impl<H> ChildProcess<H> {
         self
     }
 
-    /// Gets each line that the server writes to stderr, instead of `tracing` at INFO with the name of the
-    /// command. A line is without secrets and escaped, and at most 500 bytes of it come. It must not block.
-    /// If it panics, that is logged, and it gets no further line of that process.
+    /// Passes each line of the server's stderr to a function. Default: `tracing` at INFO, with the
+    /// name of the command. A line is masked, escaped and cut after 500 bytes. The function must not
+    /// block. If it panics, that is logged, and it gets no further line of that process.
     #[must_use]
     pub fn stderr(mut self, sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.stderr = Some(Arc::new(sink));
         self
     }
 
-    /// Who answers the server's own requests; each connection gets a clone.
+    /// The handler of the server's own requests. Each connection gets a clone.
     #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> ChildProcess<N> {
         ChildProcess {
@@ -275,7 +277,7 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
                 Err(failure) if failure.class() == Class::Connection => {
                     Err(process.explain(failure).await)
                 }
-                // A child that says nothing may have said on stderr what it waits for.
+                // A silent child may have said on stderr what it waits for.
                 Err(failure) if failure.class() == Class::Timeout => {
                     Err(process.explain_now(failure))
                 }
@@ -291,7 +293,7 @@ fn route() -> Route {
 
 settings_of!(ChildProcess);
 
-/// Without the environment, which holds secrets, as arguments may.
+/// Without environment and arguments, which may hold secrets.
 impl<H> fmt::Debug for ChildProcess<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ChildProcess")

@@ -22,21 +22,21 @@ use std::{
 use tokio::time;
 use tower::{Service, ServiceExt};
 
-/// The longest that the last connection takes to close: a child process has two signals to wait for.
+/// The longest that closing the last connection takes: a child process gets two signals.
 const LAST_CONNECTION: Duration = Duration::from_secs(8);
 
 type Stack = Connected<Connection>;
 type Handle = ReconnectHandle<preset::Connection<Connection>>;
 
-/// A server, with all layers around it and a connection that comes back.
+/// A client of one server: a connection that comes back, with all layers around it.
 ///
-/// Clones share everything. Two clients share nothing, also if their connectors are clones of one. As
-/// a service it takes a [`Request`], and gives an [`Answer`]; the methods below spare the
-/// unwrapping. Each call ends as the [preset](crate::preset) says: within its limits, with a result,
-/// a flagged result, or an error for the host.
+/// Clones share everything. Two clients share nothing, even if their connectors are clones of one. As
+/// a service it takes a [`Request`] and returns an [`Answer`]; its methods have the plain types. Each
+/// call ends within the limits of the [preset](crate::preset), with a result, a flagged result, or an
+/// error for the host.
 ///
-/// Requests that are no calls go around the layers, but through the connection's recovery: see
-/// [`with_peer`](Self::with_peer).
+/// Requests other than calls do not pass the layers, and still use the connection that comes back:
+/// see [`with_peer`](Self::with_peer).
 ///
 /// Dropping a call cancels it at the server. Dropping the last clone closes the connection in the
 /// background; [`close`](Self::close) waits for that.
@@ -70,7 +70,7 @@ pub(super) struct Parts {
     pub(super) keys: Keys,
 }
 
-/// Limits of what is no call.
+/// Limits of requests other than calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) request: Duration,
@@ -91,11 +91,12 @@ impl Client {
         Self { parts }
     }
 
-    /// Calls a tool. A request of the server for more input is an answer.
+    /// Calls a tool. If the server asks for input, that is the answer.
     ///
     /// # Errors
     ///
-    /// Those that no flagged result stands for: a deliberate JSON-RPC error, a fatal failure.
+    /// A failure that no flagged result carries: a deliberate JSON-RPC error, a cancellation, a fatal
+    /// failure.
     pub async fn call_tool(
         &self,
         params: impl Into<CallToolRequestParams>,
@@ -158,49 +159,49 @@ impl Client {
         seen_to_its_end(&shared.census, attic, answer).await
     }
 
-    /// The key that a call of a tool is sent with, if it is with one.
+    /// The key that a call of a tool is sent with, if any.
     pub(super) fn key_for(&self, params: &CallToolRequestParams) -> Option<IdempotencyKey> {
         let Parts { shared, keys, .. } = &self.parts;
         keys.key_for(shared.catalog.call(params.clone()))
     }
 
-    /// The server's tools, as of the last list that could be read: at a dial, after the server
-    /// announced a change, or by [`list_tools`](Self::list_tools).
+    /// The server's tools, as of the last list that could be read. The list is read at each dial,
+    /// after the server announced a change, and by [`list_tools`](Self::list_tools).
     ///
     /// # Errors
     ///
-    /// If no list could be read yet: why not. It is asked for again in the background. A server
-    /// without tools is no error, and gives an empty list.
+    /// If no list could be read yet: the reason. The list is read again in the background. A server
+    /// without tools gives an empty list.
     pub fn tools(&self) -> Result<Arc<[Tool]>, Failure> {
         self.parts.shared.catalog.tools()
     }
 
-    /// What is known of the tools.
+    /// The catalog of the server's tools.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         &self.parts.shared.catalog
     }
 
-    /// Whether there is a connection now, as far as anybody noticed.
+    /// Whether there is a connection, as far as a call or a probe has noticed.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.parts.handle.is_connected()
     }
 
-    /// How the connection stands now. A connection has a generation; what a server says of itself is in
-    /// [`server_info`](Self::server_info).
+    /// The current state of the connection, with its generation. See
+    /// [`server_info`](Self::server_info) for the server's own description.
     #[must_use]
     pub fn state(&self) -> ConnectionState {
         self.parts.handle.state()
     }
 
-    /// Watches how the connection stands, from now on.
+    /// Watches the state of the connection from now on.
     #[must_use]
     pub fn changes(&self) -> StateChanges {
         self.parts.handle.changes()
     }
 
-    /// Makes a new connection now. See [`ReconnectHandle::reconnect`].
+    /// Makes a new connection at once. See [`ReconnectHandle::reconnect`].
     ///
     /// # Errors
     ///
@@ -209,39 +210,39 @@ impl Client {
         self.parts.handle.reconnect().await
     }
 
-    /// Forgets the backoff and the last failure: the next call dials at once. See
+    /// Clears the backoff and the last failure: the next call dials at once. See
     /// [`ReconnectHandle::reset`].
     pub fn reset(&self) {
         self.parts.handle.reset();
     }
 
-    /// What the server said of itself in the handshake: name, version, capabilities, instructions. `None`
-    /// while there is no connection.
+    /// The server's description of itself in the handshake: name, version, capabilities,
+    /// instructions. `None` without a connection.
     #[must_use]
     pub fn server_info(&self) -> Option<Arc<ServerPeerInfo>> {
         self.connection()?.peer().peer_info()
     }
 
-    /// Watches the connection, and can end it.
+    /// The handle, which watches the connection and can end it.
     #[must_use]
     pub fn handle(&self) -> &Handle {
         &self.parts.handle
     }
 
-    /// The current connection, without the layers. `None` while there is none.
+    /// The current connection, without the layers. `None` without a connection.
     ///
     /// A request on it has no limit, is not logged and not repeated, and its failure does not replace
-    /// the connection: prefer [`with_peer`](Self::with_peer). The connection stays open as long as it
-    /// is held, also after [`close`](Self::close).
+    /// the connection: prefer [`with_peer`](Self::with_peer). The connection stays open while it is
+    /// held, also after [`close`](Self::close).
     #[must_use]
     pub fn connection(&self) -> Option<Connection> {
         self.parts.handle.connection().map(|made| inner(&made))
     }
 
-    /// Ends the connection. Calls that begin later, or wait for a connection, end at once. Calls that
-    /// run are waited for, up to the [`close_timeout`](super::ClientBuilder::close_timeout) of 10 s, and then
-    /// fail as `Cancelled`. After that the server is told, and a child process ended: that takes up to
-    /// 8 s. Calls of other clients are not waited for.
+    /// Ends the connection. New calls, and calls that wait for a connection, end at once. Running
+    /// calls get the [`close_timeout`](super::ClientBuilder::close_timeout) of 10 s, and then fail as
+    /// `Cancelled`. After that the server is told, and a child process ended, which takes up to 8 s.
+    /// Calls of other clients are not affected.
     ///
     /// Dropping the future stops only the waiting.
     pub async fn close(self) {
@@ -262,7 +263,7 @@ impl Client {
             );
             census.cut();
         }
-        // Afterwards a child was killed, or somebody still holds the connection.
+        // After that a child was killed, or the connection is still held elsewhere.
         let _ = time::timeout(LAST_CONNECTION, census.none_open()).await;
     }
 }

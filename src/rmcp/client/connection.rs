@@ -40,13 +40,13 @@ use tower::Service;
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// One connection to a server, as the connectors make them.
+/// One connection to a server, made by a connector.
 ///
-/// Ready until the transport is known to be closed. Every call has a request id of its own. A call
-/// that is dropped, or takes longer than the connector's `call_timeout`, is cancelled at the server by
-/// `notifications/cancelled`. Without a `call_timeout` a call has no limit here: the attempt timeout
-/// of [`ResilienceLayer`](crate::ResilienceLayer) is the limit. The connection is closed when its last
-/// clone is dropped and the last call on it is done; that happens in the background.
+/// It is ready until the transport is known to be closed. Every call has its own request id. A call
+/// that is dropped, or takes longer than the connector's `call_timeout`, is cancelled at the server
+/// by `notifications/cancelled`. Without a `call_timeout`, only the attempt timeout of
+/// [`ResilienceLayer`](crate::ResilienceLayer) limits a call. The connection is closed in the
+/// background when its last clone is dropped and its last call has ended.
 #[derive(Clone)]
 pub struct Connection {
     inner: Arc<Inner>,
@@ -54,11 +54,11 @@ pub struct Connection {
 
 pub(super) struct Inner {
     peer: Peer<RoleClient>,
-    // What the server says of idempotency keys.
+    // The server's idempotency capability.
     honoured: Option<Honoured>,
     call_timeout: Option<Duration>,
     process: Option<Process>,
-    // Set once the server has given a session; a transport without sessions has none.
+    // Set once the server has given a session. A transport without sessions has none.
     session: Option<Arc<OnceLock<Arc<str>>>>,
     route: Route,
     unread: Unread,
@@ -66,7 +66,7 @@ pub(super) struct Inner {
     // Taken when the connection is dropped, with the last call on it.
     running: Option<(Box<dyn Running>, Member)>,
     lister: Lister,
-    // Reads the list of tools when it changed; ends with the connection.
+    // Reads the list of tools after a change. Ends with the connection.
     reading: AbortHandle,
 }
 
@@ -116,7 +116,7 @@ impl Inner {
             let answer = attic.hold(Box::pin(sent));
             return self.ask(self.call_timeout, answer).await;
         }
-        // Dropped in mid-way, each of these tells the server.
+        // If it is dropped before the end, the server is told.
         let answer = async {
             match request {
                 Request::Tool(params) => self.peer.call_tool_once(params).await.map(Answer::Tool),
@@ -143,7 +143,7 @@ impl Inner {
             return Err(self.gone());
         }
         let unread = self.unread.count();
-        // A limit around this one may strike first.
+        // An outer limit may end this first.
         let mut answer = pin!(answer);
         let answer = poll_fn(|cx| {
             let polled = answer.as_mut().poll(cx);
@@ -182,7 +182,7 @@ impl Inner {
         })
     }
 
-    /// What a call gets that comes too late.
+    /// The failure of a call that is too late.
     fn gone(&self) -> Failure {
         let failure = Failure::connection("the connection to the tool server is closed").not_sent();
         match &self.process {
@@ -193,16 +193,16 @@ impl Inner {
 }
 
 impl Connection {
-    /// The other side, as rmcp has it.
+    /// rmcp's peer.
     ///
-    /// A request on it goes past all layers: nothing limits it, logs it, repeats it, or replaces the
-    /// connection after it failed. [`Client::with_peer`](super::Client::with_peer) does.
+    /// A request on it passes no layer: it has no limit, is not logged, not repeated, and its failure
+    /// does not replace the connection. Use [`Client::with_peer`](super::Client::with_peer) for that.
     #[must_use]
     pub fn peer(&self) -> &Peer<RoleClient> {
         &self.inner.peer
     }
 
-    /// Asks the server for a sign of life. A server that answers with an error is alive too; see
+    /// Asks the server whether it is alive. An error of the server counts as alive; see
     /// [`Probe`](crate::reconnect::Probe).
     pub(super) async fn ping(&self) -> Result<(), Failure> {
         let ping = ClientRequest::PingRequest(PingRequest::default());
@@ -212,14 +212,14 @@ impl Connection {
             .map_err(|error| errors::of_call(error, self.inner.session()))
     }
 
-    /// What is known of the server's tools: by all connections of a client, or by this one if its
+    /// The catalog of the server's tools: that of the client, or one for this connection if its
     /// connector is used without a client.
     #[must_use]
     pub fn catalog(&self) -> &Catalog {
         self.inner.lister.catalog()
     }
 
-    /// Waits for the answer to a request on [`peer`](Self::peer), at most so long.
+    /// Waits for the answer to a request on [`peer`](Self::peer), for at most this time.
     pub(super) async fn ask<T>(
         &self,
         limit: Duration,
@@ -248,7 +248,7 @@ impl Connection {
         self.inner.lister.read(limit).await
     }
 
-    /// The id of the server's process, if it is a child of this one and has not ended.
+    /// The id of the server's process, if it is a running child.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
         self.inner.process.as_ref()?.id()
@@ -286,7 +286,7 @@ impl Service<ClientCall> for Connection {
         telemetry::sent(&inner.route, inner.session_id());
         #[cfg(feature = "otel")]
         call.inject_context();
-        // Here, since the ticker is that of the attempt that begins now.
+        // Here, since the ticker belongs to the new attempt.
         let listening = call.listen(&inner.incoming);
         Box::pin(async move {
             let attic = call.attic().cloned();
@@ -303,7 +303,7 @@ impl Drop for Inner {
         let Some((running, open)) = self.running.take() else {
             return;
         };
-        // Without a runtime rmcp's own guard has to do.
+        // Without a runtime, rmcp's own guard remains.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 running.close().await;

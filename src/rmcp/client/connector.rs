@@ -3,11 +3,10 @@ use crate::failure::Failure;
 use std::time::Duration;
 use tower::Service;
 
-/// What makes connections to one server: [`ChildProcess`](super::ChildProcess),
-/// [`Http`](super::Http) with the feature `rmcp-client-http`, or any transport by
-/// [`transport_fn`](super::transport_fn).
+/// Makes connections to one server: [`ChildProcess`](super::ChildProcess), [`Http`](super::Http) with
+/// the feature `rmcp-client-http`, or any transport by [`transport_fn`](super::transport_fn).
 ///
-/// Clones share no connection and nothing that a server said: give one to each client.
+/// Clones share no connection and no state of a server: give one to each client.
 ///
 /// Sealed. A connector of your own for other services goes under [`reconnect`](crate::reconnect).
 pub trait Connector:
@@ -35,16 +34,17 @@ pub trait Sealed {
 macro_rules! settings_of {
     ($connector:ident $(, $made_by:ident)*) => {
         impl<$($made_by,)* H> $connector<$($made_by,)* H> {
-            /// The longest that a start takes: the process or the connection, the handshake, and the
-            /// list of tools. A package runner may download the server first: give it more time.
+            /// The longest that a start may take: the process or the connection, the handshake, and
+            /// the list of tools. A package runner may download the server first: give it more time.
+            /// Default: 10 s.
             #[must_use]
             pub fn start_timeout(mut self, limit: ::std::time::Duration) -> Self {
                 self.settings.start_timeout = limit;
                 self
             }
 
-            /// The longest that one call takes on a connection. None by default: the attempt timeout
-            /// of the layers around it is the limit. A lower one here strikes first.
+            /// The longest that one call may take on a connection. Default: none, so the attempt
+            /// timeout of the layers is the limit. A lower one here ends the call first.
             #[must_use]
             pub fn call_timeout(mut self, limit: ::std::time::Duration) -> Self {
                 self.settings.call_timeout = Some(limit);

@@ -1,4 +1,4 @@
-//! What every dial does, whatever makes its transport.
+//! The steps of every dial, over any transport.
 
 use super::{
     announced::Announced,
@@ -18,7 +18,7 @@ use ::rmcp::{
 use std::error::Error;
 use tokio::time::{self, Instant};
 
-/// Shakes hands over a transport that is made first, and reads the list of tools.
+/// Creates a transport, makes the handshake over it, and reads the list of tools.
 pub(super) async fn dial<H, T>(
     settings: Settings<H>,
     shared: &Shared,
@@ -47,7 +47,7 @@ where
             .await
             .map_err(errors::of_start)?;
         check_version(&running)?;
-        // A cache of rmcp's would answer for a server that is not there any more.
+        // rmcp's cache would answer for a server that is gone.
         running
             .peer()
             .set_response_cache_config(ClientCacheConfig::disabled())
@@ -86,8 +86,7 @@ where
     Ok(inner.hearing(incoming).on(route))
 }
 
-/// The client is to hang up where it does not know the server's version (MCP, lifecycle); rmcp leaves
-/// that to others.
+/// A client has to hang up if it does not know the server's version (MCP, lifecycle). rmcp does not.
 fn check_version<H: ClientHandler>(running: &RunningService<RoleClient, H>) -> Result<(), Failure> {
     let server = running.peer_info();
     let version = server.map(|server| server.protocol_version.clone());

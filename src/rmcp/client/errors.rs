@@ -1,4 +1,4 @@
-//! What rmcp reports, and what it means.
+//! The meaning of rmcp's errors.
 
 use super::wire::{NotWritten, Unreadable};
 use crate::{
@@ -11,12 +11,12 @@ use ::rmcp::{
 };
 use std::{error::Error, io};
 
-/// The text under which rmcp's own client for HTTP hides that an answer was lost with its session.
+/// The text with which rmcp's own HTTP client hides that an answer was lost with its session.
 const REINITIALIZED: &str =
     "streamable HTTP session was re-initialized before the response arrived";
 
-/// Names what rmcp says of a call: for a client of rmcp's that you have already, as a
-/// [rule](crate::classify::ClassifyLayer::rule).
+/// Classifies an error of rmcp's own client, as a [rule](crate::classify::ClassifyLayer::rule), if
+/// you have such a client already.
 ///
 /// ```
 /// use mcp_resilience::{classify::ClassifyLayer, rmcp::client};
@@ -26,19 +26,19 @@ const REINITIALIZED: &str =
 /// # let _ = classify;
 /// ```
 ///
-/// A connection that was lost may have been lost before the call was sent; that does not show in the
-/// error, so the delivery is unknown. Errors of the transport are known for stdio, and with the feature
-/// `rmcp-client-http` for rmcp's own client over reqwest. Have its
-/// `reinit_on_expired_session` off: it sends a call again that may have run.
+/// A lost connection may have been lost before the call was sent. The error does not show that, so
+/// the delivery is unknown. Errors of the transport are known for stdio, and with the feature
+/// `rmcp-client-http` for rmcp's own client over reqwest. Turn its `reinit_on_expired_session` off:
+/// it sends a call again that may have run.
 ///
-/// What the failure says of whether the call ran holds if a rule makes it. If a tool passes it on, it
-/// says nothing of the tool's own call.
+/// The claims of the failure hold if a rule makes it. If a tool passes it on, they do not count for
+/// the tool's own call.
 ///
-/// An error "session not found" is a `SessionLost` of unknown delivery: whether your connection has a
-/// session does not show.
+/// An error "session not found" is a `SessionLost` of unknown delivery: the error does not show
+/// whether your connection has a session.
 #[must_use]
 pub fn classify_call(error: &ServiceError) -> Failure {
-    // As a rule it is the word of the user; passed on by a tool it is of another call.
+    // In a rule it is the claim of the user. Passed on by a tool, it is about another call.
     name_call(error, Session::Untold).spent()
 }
 
@@ -61,7 +61,7 @@ fn name_call(error: &ServiceError, session: Session) -> Failure {
     }
 }
 
-/// Names why rmcp could not make a connection.
+/// Classifies why rmcp could not connect.
 #[must_use]
 pub fn classify_start(error: &ClientInitializeError) -> Failure {
     name_start(error).spent()
@@ -87,12 +87,12 @@ fn name_start(error: &ClientInitializeError) -> Failure {
     }
 }
 
-/// The same, with the error as the source: without what rmcp wraps around a transport's.
+/// The same, with the transport's own error as the source.
 pub(super) fn of_call(error: ServiceError, session: Session) -> Failure {
     let failure = name_call(&error, session);
     match error {
         ServiceError::TransportSend(sent) => failure.because(cause(sent.error)),
-        // It is in the failure as it is.
+        // The failure keeps it as it is.
         ServiceError::McpError(_) if failure.rpc_error().is_some() => failure,
         ServiceError::McpError(data) => with_unreadable(failure, &data),
         error => failure.because(error),
@@ -118,7 +118,7 @@ fn lost() -> Failure {
     Failure::connection("the connection to the tool server was lost")
 }
 
-/// Adds why the answer cannot be read, if it cannot.
+/// Adds why the answer cannot be read.
 fn with_unreadable(failure: Failure, data: &ErrorData) -> Failure {
     match Unreadable::in_error(data) {
         Some(unreadable) => failure.because(unreadable),
@@ -131,13 +131,13 @@ fn of_rpc(data: &ErrorData, session: Session) -> Failure {
     name_rpc(error, session)
 }
 
-/// Whatever a transport says: what was sent may have arrived.
+/// Whatever the transport reports, the request may have arrived.
 #[cfg(feature = "rmcp-client-http")]
 fn of_transport(error: &(dyn Error + 'static)) -> Failure {
     super::endpoint::classify(error).unwrap_or_else(lost)
 }
 
-/// Without what hides the cause.
+/// Without the wrappers that hide the cause.
 fn cause(error: Box<dyn Error + Send + Sync>) -> Box<dyn Error + Send + Sync> {
     #[cfg(feature = "rmcp-client-http")]
     let error = super::endpoint::cause(error);

@@ -31,19 +31,21 @@ use tower::Service;
 
 type Build = Arc<dyn Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync>;
 
-/// How many calls may be under way at once: a limit of yours belongs around the connection.
+/// The limit of concurrent calls. For a limit of yours, put a layer around the connection.
 const CALLS: usize = 4096;
 
 /// Connects to a server over streamable HTTP.
 ///
-/// rmcp's own repeats are off: a session that the server forgot is a failure of the call, and a new
-/// session a new connection. A stream that breaks off is resumed where the server gave it event ids,
-/// by `GET`, which runs nothing; if it cannot be, the call fails at once. The stream for what the server says
-/// on its own is opened again for as long as the connection lives, after pauses from 1 s to 30 s, unless the
-/// server has none. No stream is opened again earlier than the server asked, by `retry` or by `Retry-After`.
+/// rmcp's own repeats are off: a lost session is a failure of the call, and a new session is a new
+/// connection.
 ///
-/// Needs one of reqwest's features for TLS where the URL begins with `https`; `rmcp-client-https`
-/// brings one.
+/// A broken stream is resumed by `GET`, which runs nothing, if the server gave it event ids. If it
+/// cannot be resumed, the call fails at once. The stream for messages of the server's own is opened
+/// again as long as the connection lives, after pauses from 1 s to 30 s, unless the server has none.
+/// No stream is opened earlier than the server asked, by `retry` or by `Retry-After`.
+///
+/// If the URL begins with `https`, one of reqwest's TLS features is needed; `rmcp-client-https` turns
+/// one on.
 ///
 /// | Setting | Default |
 /// |---|---|
@@ -58,27 +60,27 @@ const CALLS: usize = 4096;
 /// |---|---|---|
 /// | nothing listens, no such host | `Connection` | not sent |
 /// | the connection broke later | `Connection` | unknown |
-/// | any 4xx, or a JSON-RPC error, that says in the words of an SDK that the session is gone, on a connection that has one | `SessionLost` | refused |
+/// | any 4xx, or a JSON-RPC error, with the text of an SDK for a lost session, on a connection that has one | `SessionLost` | refused |
 /// | 404 with a session, without such words | `SessionLost` | unknown |
 /// | 401, 403 | `Unauthorized`, `Forbidden` | refused |
 /// | 408 with a `Retry-After`: the request did not arrive (RFC 9110, section 15.5.9) | `Timeout` | refused |
-/// | 408 without: servers whose handler takes too long say so too | `Timeout` | unknown |
+/// | 408 without: servers with a slow handler send it too | `Timeout` | unknown |
 /// | 429 | `RateLimited`, or what a code in the body says | refused |
 /// | 503 with a `Retry-After`, or a code in the body that is a refusal | `Unavailable`, or what a code in the body says | refused |
-/// | 503 without: a proxy says so too when it lost the request | `Unavailable` | unknown |
+/// | 503 without: a proxy that lost the request sends it too | `Unavailable` | unknown |
 /// | a redirect to another server, or to a GET | `Disabled` | unknown |
 /// | any other with a JSON-RPC error | what the error means | |
 /// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | unknown |
 /// | any other 5xx | `Upstream` | unknown |
-/// | an answer that is complete, but is no JSON or no MCP message | `InvalidOutput` | executed |
+/// | a complete answer that is not JSON or not an MCP message | `InvalidOutput` | executed |
 ///
-/// The wait is the longest of all `Retry-After` lines and what the body asks for; the body may be any
-/// JSON. For a JSON-RPC error -32023, its `retryAfterMs` counts alone.
+/// The wait is the longest of all `Retry-After` lines and of the body, which may be any JSON. For a
+/// JSON-RPC error -32023, only its `retryAfterMs` counts.
 ///
-/// An answer without an id is that of its request: there is no other. A whole body or stream without a
-/// readable answer, or with that of another request, is `InvalidOutput`, executed; so is a status 202 or 204
-/// without an answer, where no other stream can bring it. A body or stream that breaks off before its
-/// answer is complete loses the call: `Connection`, unknown.
+/// An answer without an id belongs to its request, since there is no other. A complete body or stream
+/// without a readable answer, or with the answer to another request, is `InvalidOutput`, executed. So
+/// is a status 202 or 204 without an answer, if no other stream can bring it. A body or stream that
+/// breaks off before the end of its answer loses the call: `Connection`, unknown.
 ///
 /// ```no_run
 /// use mcp_resilience::rmcp::client::{Client, Http};
@@ -107,7 +109,7 @@ pub struct Http<H = ()> {
 }
 
 impl Http {
-    /// The server's URL, as `http://127.0.0.1:8080/mcp`. One that is none shows when it is dialled.
+    /// Connects to this URL, such as `http://127.0.0.1:8080/mcp`. An invalid URL fails the dial.
     #[must_use]
     pub fn new(url: impl Into<Arc<str>>) -> Self {
         Self {
@@ -124,23 +126,23 @@ impl Http {
 }
 
 impl<H> Http<H> {
-    /// The token of the `Authorization` header, without `Bearer `.
+    /// Sets the token of the `Authorization` header, without `Bearer `.
     #[must_use]
     pub fn bearer(mut self, token: impl Into<String>) -> Self {
         self.bearer = Some(token.into());
         self
     }
 
-    /// Asks for the token of the `Authorization` header, without `Bearer `: at every dial, and again with
-    /// the [`Challenge`] when the server answers 401, or 403 because of the scope. It wins over
-    /// [`bearer`](Self::bearer).
+    /// Sets a source for the token of the `Authorization` header, without `Bearer `. It is asked at
+    /// every dial. It is asked again with the [`Challenge`] if the server answers 401, or 403 because
+    /// of the scope. It wins over [`bearer`](Self::bearer).
     ///
-    /// The request that was refused is then sent once more; the server did not run it. Requests that are
+    /// The refused request is then sent once more, since the server did not run it. Requests that are
     /// refused at the same time share one question. The source may take as long as the
     /// [`start_timeout`](Self::start_timeout).
     ///
-    /// A source that fails, panics or takes too long fails the dial. Later it leaves the server's refusal as
-    /// the failure of the request, with a warning; [`Challenge::of_failure`] reads what was asked for.
+    /// If the source fails, panics or takes too long, the dial fails. Later, the request fails with
+    /// the server's refusal, and there is a warning. [`Challenge::of_failure`] reads the challenge.
     ///
     /// ```no_run
     /// use mcp_resilience::rmcp::client::{Challenge, Http};
@@ -163,7 +165,7 @@ impl<H> Http<H> {
         self
     }
 
-    /// A header of every request. One that cannot be a header fails the dial as `Disabled`.
+    /// Adds a header to every request. An invalid header fails the dial as `Disabled`.
     #[must_use]
     pub fn header(
         mut self,
@@ -179,8 +181,9 @@ impl<H> Http<H> {
         self
     }
 
-    /// Changes how the HTTP client of each connection is built: a proxy, certificates, limits of time. The
-    /// redirect policy stays that of this crate, which follows 307 and 308 to the same server.
+    /// Changes how the HTTP client of each connection is built: a proxy, certificates, limits of
+    /// time. The redirect policy stays that of this crate, which follows 307 and 308 to the same
+    /// server.
     #[must_use]
     pub fn client_builder(
         mut self,
@@ -190,18 +193,19 @@ impl<H> Http<H> {
         self
     }
 
-    /// The HTTP client of every connection, instead of one that is built for each.
+    /// Sets one HTTP client for all connections. Default: a new one for each.
     ///
-    /// Prefer [`client_builder`](Self::client_builder). Give this one a [redirect policy](reqwest::redirect::Policy) too: reqwest's own follows a redirect to
-    /// any server, and sends it headers, session and arguments. The default here follows 307 and 308 to
-    /// the same server.
+    /// Prefer [`client_builder`](Self::client_builder). This client needs a [redirect
+    /// policy](reqwest::redirect::Policy) of your own: reqwest's default follows a redirect to any
+    /// server, with headers, session and arguments. The default here follows 307 and 308 to the same
+    /// server.
     #[must_use]
     pub fn client(mut self, client: reqwest::Client) -> Self {
         self.client = Some(client);
         self
     }
 
-    /// Who answers the server's own requests; each connection gets a clone.
+    /// The handler of the server's own requests. Each connection gets a clone.
     #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> Http<N> {
         Http {
@@ -228,7 +232,7 @@ impl<H> Http<H> {
         builder.redirect(Policy::custom(redirect)).build()
     }
 
-    /// Host and port alone: path and query may hold a token.
+    /// Host and port only: path and query may hold a token.
     fn route(&self) -> Route {
         let route = Route::new(Side::Client).with_transport(Transport::Tcp);
         let url = reqwest::Url::parse(&self.url).ok();
@@ -277,8 +281,8 @@ fn no_url() -> Failure {
     Failure::disabled("the url of the tool server is no http url")
 }
 
-/// Only where the same server asks for the same request at another place: headers and arguments are
-/// nobody else's, and whoever asks for a GET instead may have run the call.
+/// Only if the same server asks for the same request at another place. Headers and arguments must not
+/// go elsewhere, and a redirect to a GET may follow after the call has run.
 fn redirect(attempt: Attempt<'_>) -> Action {
     let is_same = matches!(attempt.status().as_u16(), 307 | 308)
         && attempt.previous().len() < 5

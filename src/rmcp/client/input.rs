@@ -1,7 +1,7 @@
 //! Questions that a server asks instead of answering a call (`input_required`).
 //!
-//! rmcp drives such rounds itself only where nothing is between it and the call. Here each round is a call of
-//! its own through the layers, so this asks the handler as rmcp does.
+//! rmcp handles such rounds itself only if nothing is between it and the call. Here each round is a
+//! call of its own through the layers, so this asks the handler as rmcp does.
 
 use crate::failure::Failure;
 use ::rmcp::{
@@ -16,13 +16,13 @@ use serde_json::Value;
 use std::{mem, sync::Arc, time::Duration};
 use tokio::time;
 
-/// What a call is made again with.
+/// The parameters of the next round.
 pub(super) struct Input {
     pub(super) responses: Option<InputResponses>,
     pub(super) state: Option<String>,
 }
 
-/// Asks a handler for all that is required. A server that asks for nothing wants a pause, which is longer
+/// Asks a handler for all required input. If the server requires none, it wants a pause, which grows
 /// each time.
 pub(super) async fn give<S: Service<RoleClient>>(
     handler: &S,

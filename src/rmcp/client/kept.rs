@@ -1,4 +1,4 @@
-//! What a server forgets with a connection, and is told again on the next.
+//! State that a server loses with a connection, restored on the next.
 #![expect(
     deprecated,
     reason = "MCP has deprecated the logging level, and servers still have it"
@@ -20,7 +20,7 @@ use tokio::{task::JoinSet, time};
 
 type Done = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
-/// What the user does on each new connection.
+/// The user's hook for new connections.
 #[derive(Clone)]
 pub(super) struct OnConnect(Arc<dyn Fn(Peer<RoleClient>) -> Done + Send + Sync>);
 
