@@ -1,14 +1,14 @@
 use crate::failure::BoxError;
 use std::fmt;
 
-/// Any error, for a handler that uses `?`: a [`Failure`](crate::Failure) keeps its class, any
-/// other error is what [`classify`](crate::classify) makes of it, which mostly is a crash.
+/// Any error, for a handler that uses `?`. A [`Failure`](crate::Failure) keeps its class. Any other
+/// error is classified by [`classify`](crate::classify), and is mostly a crash.
 ///
-/// In a task that the handler spawned it cannot be kept: it is logged there, at ERROR with an id, and
-/// the call that returns it is a crash that names the id. Hand the error itself out of the task, and
-/// make it an `AnyError` in the handler.
+/// In a task that the handler spawned, the error cannot be kept. It is logged there at ERROR with an
+/// id, and the call that returns it is a crash with that id. So return the error itself from the
+/// task, and make it an `AnyError` in the handler.
 ///
-/// Like every such type it is no [`Error`](std::error::Error) itself.
+/// Like every such type, it does not implement [`Error`](std::error::Error).
 ///
 /// ```
 /// use mcp_resilience::{Failure, rmcp::AnyError};

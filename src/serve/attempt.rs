@@ -1,6 +1,6 @@
-/// Which attempt of a call this is, for a handler that wants to know: 1 for the first.
+/// The number of the current attempt of a call, for a handler: 1 for the first.
 ///
-/// It stands in the request context's extensions; in a `#[tool]` function it is an argument of
+/// It is in the extensions of the request's context. In a `#[tool]` function, it is an argument of
 /// the type `Extension<Attempt>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt(u32);

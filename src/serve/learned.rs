@@ -5,24 +5,24 @@ use std::{
 };
 use tokio::sync::OnceCell;
 
-/// The most pages that we ask for.
+/// The most pages that are asked for.
 pub(crate) const PAGES: usize = 100;
 
-/// The most tools that are remembered. A server has some dozens.
+/// The most tools that are remembered.
 const CAPACITY: usize = 10_000;
 
-/// What a handler's own lists say of its tools.
+/// What a handler's own lists say about its tools.
 ///
-/// One for all clones and clients. A handler may list other tools to other clients, or change them over
-/// time, and an announcement of that does not pass by here. So a hint counts only if every list so far
-/// gave it.
+/// One for all clones and clients. A handler may list other tools to other clients, or change them
+/// over time, and its announcements are not seen here. So a hint counts only if every list so far had
+/// it.
 #[derive(Clone, Default)]
 pub(crate) struct Learned(Arc<State>);
 
 #[derive(Default)]
 struct State {
     by_name: RwLock<HashMap<String, Hints>>,
-    // Set once a list has passed by, or has been asked for.
+    // Set once a list was seen, or was asked for.
     has_list: OnceCell<()>,
 }
 
@@ -33,7 +33,7 @@ impl Learned {
         let _ = self.0.has_list.set(());
     }
 
-    /// What a page says of a tool counts as far as it agrees with what was known.
+    /// What a page says about a tool counts as far as it agrees with the earlier lists.
     pub(crate) fn add<'a>(&self, page: impl IntoIterator<Item = (&'a str, Hints)>) {
         let by_name = self.0.by_name.write();
         let mut by_name = by_name.unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +60,7 @@ impl Learned {
         self.0.has_list.get().is_some()
     }
 
-    /// Asks for the list, unless one has passed by. A call that comes meanwhile waits too.
+    /// Asks for the list, unless one was seen. Calls that come meanwhile wait too.
     pub(crate) async fn ask_once<F: Future<Output = ()>>(&self, ask: impl FnOnce() -> F) {
         self.0.has_list.get_or_init(ask).await;
     }

@@ -7,21 +7,21 @@ use crate::{
 use std::{future::pending, sync::Arc, time::Duration};
 use tokio::{sync::oneshot, time::sleep};
 
-/// How long requests may take to arrive, and answers to leave, that are on their way at the end: no
-/// SDK tells when they have.
+/// How long requests and answers that are on their way at the end have to arrive: no SDK says when
+/// they have.
 pub(crate) const MOMENT: Duration = Duration::from_millis(200);
 
-/// How long a transport, or a server, that holds up the end may do so.
+/// How long a transport or a server may delay the end.
 pub(crate) const CLOSE: Duration = Duration::from_secs(2);
 
 /// How long the last lines of the log may take.
 const LAST_FLUSH: Duration = Duration::from_secs(1);
 
-/// How long calls that run at the end of a server may still take, by default. Docker and most
-/// clients kill a process 10 s after SIGTERM or later.
+/// The default time for running calls at the end of a server. Docker and most clients kill a process
+/// 10 s after SIGTERM or later.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What ends a server, and what it waits for at its end. Clones are of the same server.
+/// What ends a server, and what it waits for then. Clones are for the same server.
 #[derive(Clone)]
 pub(crate) struct Lifetime {
     pub(crate) fatal: FatalHandle,
@@ -40,7 +40,7 @@ impl Lifetime {
         }
     }
 
-    /// Ends the serving of calls, and writes the log.
+    /// Stops serving calls, and writes the log.
     pub(crate) async fn drain(&self, at_most: Duration) {
         self.running.end(at_most, pending()).await;
         self.flush().await;
@@ -48,12 +48,12 @@ impl Lifetime {
 
     pub(crate) async fn flush(&self) {
         if let Some(log) = self.log.clone() {
-            // It blocks its thread. If that cannot be had, the runtime is ending.
+            // It blocks its thread. If there is none, the runtime is ending.
             let _ = tokio::task::spawn_blocking(move || log.flush(LAST_FLUSH)).await;
         }
     }
 
-    /// Writes the log, and says how the server ended.
+    /// Writes the log, and returns how the server ended.
     pub(crate) async fn conclude(&self, outcome: Result<(), Fatal>) -> Result<(), Fatal> {
         self.flush().await;
         // A client may have left because of the fatal failure.
@@ -82,7 +82,7 @@ impl Lifetime {
                 _ = server.fatal.wait() => {}
                 () = stop.next() => {}
             }
-            // Nobody waits for it any more if the server is gone already.
+            // If the server is gone, nobody waits for it.
             let _ = begin_end.send(());
             server.running.end(server.grace, stop.next()).await;
             sleep(MOMENT).await;

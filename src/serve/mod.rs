@@ -1,6 +1,6 @@
-//! What the servers of both adapters share: how a server stops, and what becomes of the calls in it.
+//! The common parts of both server adapters: how a server stops, and how its calls end then.
 //!
-//! Nothing here knows an SDK.
+//! Nothing here depends on an SDK.
 
 mod any_error;
 mod attempt;

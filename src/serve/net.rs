@@ -4,12 +4,12 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Under the whole stack: rmcp never answers a request whose task has panicked.
+/// The outermost catch of panics: rmcp never answers a request whose task has panicked.
 ///
-/// The border of the stack catches what tools do. This is for what stands outside of it: closures
-/// of the user's, layers of others, and whatever panics when it is dropped.
+/// The border of the stack catches panics of tools. This is for code outside of it: closures and
+/// layers of the user, and values that panic when they are dropped.
 pub(crate) struct Net<F> {
-    // Gone once it is over.
+    // `None` once it is over.
     future: Option<Pin<Box<F>>>,
 }
 

@@ -1,11 +1,11 @@
-//! What becomes of the calls that the end of a server finds.
+//! The failures of calls at the end of a server.
 
 use crate::{
     call::Hints,
     failure::{Failure, Stopped},
 };
 
-/// A call that begins too late. It may be repeated, but not here.
+/// A new call. It may be repeated elsewhere.
 pub(crate) fn refused() -> Failure {
     let mut failure = Failure::unavailable(None)
         .with_message("the server is shutting down")
@@ -14,7 +14,7 @@ pub(crate) fn refused() -> Failure {
     failure
 }
 
-/// A call whose attempt is not done in time.
+/// A call whose attempt does not end in time.
 pub(crate) fn cut_off(hints: Hints) -> Failure {
     let mut failure = shut_down();
     if !hints.may_repeat() {
@@ -23,7 +23,7 @@ pub(crate) fn cut_off(hints: Hints) -> Failure {
     failure
 }
 
-/// A call in a wait or a queue: what its line says.
+/// The log line of a call in a wait or a queue.
 pub(crate) fn shut_down() -> Failure {
     let mut failure = Failure::unavailable(None)
         .with_message("the server was shut down before it was done")

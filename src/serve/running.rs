@@ -11,10 +11,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// How long a call that is cut off has to notice. One that blocks its thread never does.
+/// How long a call that is cut off has to notice. A call that blocks its thread never does.
 const NOTICE: Duration = Duration::from_millis(200);
 
-/// How many calls run at the moment, over all clones, and whether they still may.
+/// How many calls are running, over all clones, and whether they still may.
 #[derive(Clone, Default)]
 pub(crate) struct Running(Arc<State>);
 
@@ -22,7 +22,7 @@ pub(crate) struct Running(Arc<State>);
 struct State {
     calls: watch::Sender<usize>,
     phase: watch::Sender<Phase>,
-    // Runs that go on without a caller are calls that run.
+    // Runs without a caller count as running calls.
     keyed: OnceLock<IdempotencyHandle>,
 }
 
@@ -30,21 +30,21 @@ struct State {
 enum Phase {
     #[default]
     Serving,
-    /// No call begins any more.
+    /// New calls are refused.
     Draining,
-    /// No call goes on any more.
+    /// Running calls are cut off.
     Over,
 }
 
 impl Running {
-    /// Counts a call until what this gives is dropped.
+    /// Counts a call until the guard is dropped.
     pub(crate) fn one_more(&self) -> Counted {
         self.0.calls.send_modify(|calls| *calls += 1);
         Counted(Arc::clone(&self.0))
     }
 
-    /// Lets no call begin from here on, waits until those that run have ended, at most for the
-    /// grace or until `hurry` is ready, and cuts off those that are left.
+    /// Refuses new calls, waits for running calls until the grace ends or `hurry` is ready, and cuts
+    /// off the rest.
     pub(crate) async fn end(&self, grace: Duration, hurry: impl Future<Output = ()>) {
         self.enter(Phase::Draining);
         tokio::select! {
@@ -57,13 +57,13 @@ impl Running {
         self.notice().await;
     }
 
-    /// Waits for the runs of this layer, too, that have lost their caller.
+    /// Also waits for runs of this layer that have lost their caller.
     #[cfg(feature = "rmcp")]
     pub(crate) fn keep(&self, keyed: &IdempotencyHandle) {
         let _ = self.0.keyed.set(keyed.clone());
     }
 
-    /// The layer that remembers calls by their keys.
+    /// The layer for idempotency keys.
     #[cfg(feature = "rmcp")]
     pub(crate) fn keyed(&self) -> Option<&IdempotencyHandle> {
         self.0.keyed.get()
@@ -76,7 +76,7 @@ impl Running {
         keyed.is_some_and(|keyed| keyed.running() > 0)
     }
 
-    /// Waits until calls that were cut off, or cancelled, have noticed it.
+    /// Waits until calls that were cut off or cancelled have noticed it.
     pub(crate) async fn notice(&self) {
         let _ = timeout(NOTICE, self.none()).await;
     }
@@ -86,13 +86,13 @@ impl Running {
         *self.0.phase.borrow() == Phase::Serving
     }
 
-    /// Waits until what still runs is to be cut off. Ready for all at the same moment: the call
-    /// around a handler is not cut off before the handler.
+    /// Waits until running calls have to be cut off. All see it at the same time: the call around a
+    /// handler is not cut off before the handler.
     pub(crate) async fn cut_off(&self) {
         let mut phase = self.0.phase.subscribe();
-        // The sender is in our hands, and cannot be gone; below too.
+        // The sender is owned here, so it is alive; below too.
         let mut told = pin!(phase.wait_for(|phase| *phase == Phase::Over));
-        // Those that wait are woken one after the other: whoever is polled looks for itself.
+        // Waiting tasks are woken one after the other, so each looks for itself.
         poll_fn(|cx| match told.as_mut().poll(cx) {
             Poll::Pending if !self.is_over() => Poll::Pending,
             _ => Poll::Ready(()),

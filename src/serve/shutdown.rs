@@ -4,7 +4,7 @@ use std::{
     task::{Context, Poll},
 };
 
-/// Ends when a server is to stop serving: what a graceful shutdown waits for.
+/// Completes when a server has to stop serving. A graceful shutdown waits for it.
 pub struct Shutdown(Pin<Box<dyn Future<Output = ()> + Send>>);
 
 impl Shutdown {

@@ -17,7 +17,7 @@ type Listener = tokio::signal::windows::CtrlC;
 type Listener = std::convert::Infallible;
 
 impl Signals {
-    /// Listens from here on. A signal that cannot be listened for is left out.
+    /// Listens from here on. A signal that is not available is left out.
     pub(super) fn install() -> Self {
         let listeners = listeners().into_iter().filter_map(|(name, listen)| {
             // tokio panics in a runtime without IO.
@@ -32,11 +32,11 @@ impl Signals {
         Self(listeners.collect())
     }
 
-    /// Ready once for each time that one or more of the signals came.
+    /// Ready once for each time that one or more signals came.
     pub(super) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut has_come = false;
         for listener in &mut self.0 {
-            // All of them: each has to know whom to wake.
+            // All of them: each has to register its waker.
             has_come |= poll(listener, cx);
         }
         if has_come {

@@ -8,8 +8,8 @@ use std::{
 
 /// Tells a server to stop: a signal to the process, or a future of your own.
 ///
-/// `Resilient::run` stops on [`Stop::signals`]. `run_with_stop` and `run_until` take any `Stop`, and any
-/// `Future<Output = ()>` in its place.
+/// `Resilient::run` uses [`Stop::signals`]. `run_with_stop` and `run_until` take any `Stop`, or any
+/// `Future<Output = ()>`.
 ///
 /// ```
 /// use mcp_resilience::rmcp::Stop;
@@ -25,33 +25,33 @@ use std::{
 pub struct Stop(Source);
 
 enum Source {
-    // None until the first poll.
+    // `None` until the first poll.
     Signals(Option<Signals>),
     Own(Pin<Box<dyn Future<Output = ()> + Send>>),
     Never,
 }
 
 impl Stop {
-    /// Stops on SIGTERM, SIGINT (Ctrl-C) and SIGHUP; where there are no such signals, on Ctrl-C.
+    /// Stops on SIGTERM, SIGINT (Ctrl-C) and SIGHUP; on other systems than Unix, on Ctrl-C.
     ///
-    /// A second signal ends the grace of the calls that still run: they are cut off at once.
+    /// A second signal ends the grace of running calls: they are cut off at once.
     ///
-    /// tokio installs the handlers when the server starts, and never removes them: after the
-    /// server has ended, these signals no longer end the process by themselves. A runtime without
-    /// IO has no signals; then the server does not see them, and a warning says so.
+    /// tokio installs the handlers when the server starts, and never removes them: after the server
+    /// has ended, these signals no longer end the process. In a runtime without IO, the server does
+    /// not see signals, and there is a warning.
     #[must_use]
     pub fn signals() -> Self {
         Self(Source::Signals(None))
     }
 
-    /// Never stops: the server ends with its client, or with the first fatal failure. Signals keep
-    /// their default action, which ends the process without an answer and without a log line.
+    /// Never stops: the server ends with its client, or with the first fatal failure. A signal then
+    /// ends the process at once, without an answer and without a log line.
     #[must_use]
     pub fn never() -> Self {
         Self(Source::Never)
     }
 
-    /// Waits until the server is told to stop; after that, until it is told again.
+    /// Waits for the stop. After it, waits for the next.
     pub(crate) async fn next(&mut self) {
         poll_fn(|cx| self.poll_next(cx)).await;
     }

@@ -1,9 +1,9 @@
-//! How a typed error gets out of a handler whose signature has room only for the SDK's.
+//! Takes a typed error out of a handler whose signature has only the SDK's error type.
 //!
-//! An SDK's error holds a code, a text and JSON. A [`Failure`], or an error that
-//! a rule of the user's is to see, is kept here instead, in the task-local of the handler that is
-//! being polled, beside the JSON-RPC error that says honestly what it can. If the handler returns that
-//! one as it was, what was kept goes up in its place; one that it changed is its own.
+//! An SDK's error holds a code, a text and JSON. A [`Failure`], or an error for one of the user's
+//! rules, is kept here in the task-local of the handler that is being polled. The handler returns a
+//! JSON-RPC error in its place. If it returns that error unchanged, the kept error goes up instead.
+//! If it changed the error, the changed one counts.
 
 use crate::{
     failure::{BoxError, Chain, Class, Failure, RpcError},
@@ -15,7 +15,7 @@ tokio::task_local! {
     static KEPT: RefCell<Vec<(RpcError, BoxError)>>;
 }
 
-/// A handler that throws more than so many, and returns none of them, has no use for the oldest.
+/// The limit of kept errors. A handler that throws more, and returns none, does not need the oldest.
 const CAPACITY: usize = 16;
 
 /// Runs a handler whose errors are to be [exchanged](exchange), or [taken](take), in the same future.
@@ -23,7 +23,7 @@ pub(crate) async fn keeping<T>(handler: impl Future<Output = T>) -> T {
     KEPT.scope(RefCell::default(), handler).await
 }
 
-/// What a handler threw, for the error that it returned.
+/// The errors that a handler threw, for the one that it returned.
 pub(crate) fn exchange(error: RpcError) -> BoxError {
     take(|meanwhile| *meanwhile == error).unwrap_or_else(|| match reported(&error) {
         Some(id) => Failure::crash(Elsewhere { id: id.to_owned() }).into(),
@@ -31,7 +31,7 @@ pub(crate) fn exchange(error: RpcError) -> BoxError {
     })
 }
 
-/// Takes what was kept last of those that this stands for.
+/// Takes the newest kept error that this one stands for.
 pub(crate) fn take(is_it: impl Fn(&RpcError) -> bool) -> Option<BoxError> {
     KEPT.with(|kept| {
         let mut kept = kept.borrow_mut();
@@ -40,7 +40,7 @@ pub(crate) fn take(is_it: impl Fn(&RpcError) -> bool) -> Option<BoxError> {
     })
 }
 
-/// Keeps an error, and gives what stands for it meanwhile.
+/// Keeps an error, and returns the error in its place.
 pub(crate) fn throw(error: BoxError) -> RpcError {
     let meanwhile = match error.downcast_ref::<Failure>() {
         Some(failure) => answer(failure),
@@ -55,17 +55,17 @@ pub(crate) fn throw(error: BoxError) -> RpcError {
         kept.extend(thrown.take().map(|thrown| (meanwhile.clone(), thrown)));
     });
     match thrown {
-        // No handler of ours is being polled here, but a task that one has spawned, or a handler
-        // that nobody wrapped.
+        // No handler is being polled here, but a task that one has spawned, or a handler without a
+        // wrapper.
         Some(thrown) if is_kept.is_err() => report(&thrown, meanwhile),
         _ => meanwhile,
     }
 }
 
-/// What the message of a crash says that nothing can keep.
+/// The message of a crash that cannot be kept.
 const REPORTED: &str = "internal error (id ";
 
-/// Logs what is about to be lost. A crash says nothing by itself, so it gets an id to find it by.
+/// Logs an error that would be lost. A crash has no message, so it gets an id.
 fn report(thrown: &BoxError, mut meanwhile: RpcError) -> RpcError {
     if meanwhile == crash() {
         let id = CallId::random();
@@ -81,14 +81,14 @@ fn report(thrown: &BoxError, mut meanwhile: RpcError) -> RpcError {
     meanwhile
 }
 
-/// The id of a crash that was reported.
+/// The id of a logged crash.
 fn reported(error: &RpcError) -> Option<&str> {
     let id = error.message.strip_prefix(REPORTED)?.strip_suffix(')')?;
     let is_id = id.len() == 16 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     (is_id && error.code == RpcError::INTERNAL_ERROR && error.data.is_none()).then_some(id)
 }
 
-/// What a client gets for a failure that no flagged result stands for.
+/// The client's error for a failure without a flagged result.
 pub(crate) fn answer(failure: &Failure) -> RpcError {
     match failure.rpc_error() {
         Some(error) => error.clone(),
@@ -97,13 +97,13 @@ pub(crate) fn answer(failure: &Failure) -> RpcError {
     }
 }
 
-/// What a client may know of a crash.
+/// What a client learns of a crash.
 fn crash() -> RpcError {
     RpcError::new(RpcError::INTERNAL_ERROR, "internal error", None)
 }
 
-/// What a client gets for a panic of something around the calls, whose line, if the log was still
-/// open, does not know it.
+/// The client's error for a panic around the calls. The log line does not know it, if the log was
+/// open.
 pub(crate) fn report_panic(panic: &Failure) -> RpcError {
     let id = CallId::random();
     tracing::error!(call_id = %id, error = %panic.chain(), "a handler, or the stack around it, panicked");

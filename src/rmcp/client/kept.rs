@@ -68,8 +68,8 @@ impl Kept {
         self.lock().level = Some(params);
     }
 
-    /// Tells a new connection all of it, for so long at most, and then runs the user's hook. What fails is
-    /// logged, and the connection stands.
+    /// Restores all of it on a new connection, within this time, and then runs the user's hook. A
+    /// failure is logged, and the connection is used.
     pub(super) async fn restore(&self, peer: &Peer<RoleClient>, limit: Duration) {
         let (subscriptions, level, on_connect) = {
             let state = self.lock();
@@ -91,7 +91,7 @@ impl Kept {
             }
             if let Some(OnConnect(run)) = on_connect {
                 let peer = peer.clone();
-                // In a task, so that its panic ends nothing else.
+                // In a task, so that a panic ends nothing else.
                 let mut hook = JoinSet::new();
                 hook.spawn(async move { run(peer).await });
                 match hook.join_next().await {

@@ -17,10 +17,10 @@ use ::rmcp::{
 use std::{future::pending, time::Duration};
 use tokio::time::{self, Instant};
 
-/// The longest that one reading in the background takes.
+/// The longest that one background reading takes.
 const READING: Duration = Duration::from_secs(30);
 
-/// How long no reading is needed before the pauses between them are short again.
+/// After this time without a reading, the pauses are short again.
 const CALM: Duration = Duration::from_secs(60);
 
 /// Reads the list of tools of one connection into a catalog.
@@ -44,7 +44,7 @@ impl Lister {
         &self.catalog
     }
 
-    /// Reads all pages. The catalog keeps what it had if that fails.
+    /// Reads all pages. If that fails, the catalog keeps the earlier list.
     pub(super) async fn read(&self, limit: Duration) -> Result<(), Failure> {
         let reading = self.catalog.begin(self.connection);
         match time::timeout(limit, Box::pin(self.pages())).await {
@@ -80,8 +80,8 @@ impl Lister {
         pages::read_all("tools", |tool: &Tool| &tool.name, ask).await
     }
 
-    /// Reads the list for the first time on this connection. If nothing is known of the tools and
-    /// the server asks to wait, it is asked again in time.
+    /// Reads the list for the first time on this connection. If there is no earlier list and the
+    /// server asks to wait, reads it again in time.
     ///
     /// Fails only if the connection is closed.
     pub(super) async fn begin(
@@ -111,7 +111,7 @@ impl Lister {
         }
     }
 
-    /// Reads the list again when that is due, for as long as the connection lives.
+    /// Reads the list again when that is due, as long as the connection lives.
     pub(super) async fn keep(self, pauses: Pauses) {
         tokio::select! {
             () = self.read_when_due(pauses) => {}
@@ -119,7 +119,7 @@ impl Lister {
         }
     }
 
-    /// From MCP 2026-07-28 on a server announces changes only to those that subscribed.
+    /// From MCP 2026-07-28 on, a server announces changes only to subscribers.
     async fn subscribe(&self) {
         let server = self.peer.peer_info();
         let announces = server.is_some_and(|server| {
@@ -150,7 +150,7 @@ impl Lister {
                 Due::Read if pauses.is_over() => {}
                 Due::Read => {
                     pauses.wait().await;
-                    // Somebody else may have read the list meanwhile.
+                    // The list may have been read meanwhile.
                     continue;
                 }
                 Due::Nothing if news.changed().await.is_ok() => continue,
@@ -177,8 +177,8 @@ fn warn(failure: &Failure) {
     );
 }
 
-/// The pauses between two readings: they double, from half a second to a minute, while the list
-/// cannot be read or changes all the time.
+/// The pauses between two readings. They double from half a second to a minute while the list cannot
+/// be read or changes all the time.
 pub(super) struct Pauses {
     ceilings: Ceilings,
     next: Instant,
@@ -200,7 +200,7 @@ impl Pauses {
         time::sleep_until(self.next).await;
     }
 
-    /// Begins a reading: after a calm time the pauses are short again.
+    /// Begins a reading. After a calm time the pauses are short again.
     fn begin(&mut self) {
         if self.next + CALM < Instant::now() {
             self.ceilings = ceilings();
@@ -220,7 +220,7 @@ impl Pauses {
     }
 }
 
-/// A wait beyond the end of time is only a long one.
+/// A wait that cannot be expressed is a long one.
 fn after(wait: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(wait).unwrap_or(now + 1_000_000 * CALM)

@@ -8,7 +8,7 @@ const PAGES: usize = 1_000;
 /// The most items that are kept.
 const ITEMS: usize = 10_000;
 
-/// A list of a server, from all its pages.
+/// A list of a server, of all its pages.
 pub(super) struct Listed<T> {
     pub(super) items: Vec<T>,
     /// Why items may be missing.
@@ -18,7 +18,7 @@ pub(super) struct Listed<T> {
 /// One page, and the cursor of the next.
 pub(super) type Page<T> = (Vec<T>, Option<String>);
 
-/// Reads all pages of a list. Each item is in it once; of two with the same name, the first.
+/// Reads all pages of a list. Each name is in it once; the first counts.
 pub(super) async fn read_all<T, F>(
     list: &'static str,
     name: impl Fn(&T) -> &str,

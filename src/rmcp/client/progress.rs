@@ -18,13 +18,13 @@ use std::{
 };
 use tracing::Span;
 
-/// Where the tokens of attempts begin: rmcp's own count from 0. Old servers read tokens into 32 bits.
+/// Where the tokens of attempts begin: rmcp's own count from 0. Old servers read tokens as 32 bits.
 const FIRST: i64 = 1 << 30;
 
-/// The attempts that run on one connection, by the token that each sends.
+/// The running attempts on one connection, by the token that each sends.
 ///
-/// rmcp replaces the token that a caller set, and tells its own too late: a report may come before.
-/// So each attempt gets a token here, which takes the place of rmcp's when the request leaves.
+/// rmcp replaces the token that a caller set, and reveals its own only later: a report may come
+/// before. So each attempt gets a token here, which replaces rmcp's when the request is sent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Incoming(Arc<Shared>);
 
@@ -34,7 +34,7 @@ struct Shared {
     begun: AtomicI64,
 }
 
-/// What becomes of the reports of one attempt.
+/// How the reports of one attempt are passed on.
 #[derive(Debug)]
 struct Listener {
     ticker: Ticker,
@@ -48,7 +48,7 @@ struct Listener {
 /// Gets the reports of one call. Must not block.
 pub(super) type Sink = Arc<dyn Fn(&ProgressNotificationParam) + Send + Sync>;
 
-/// The highest value that a caller was told, over all attempts at its call, and who is told.
+/// The highest value that a caller got, over all attempts at its call, and the function that gets it.
 #[derive(Clone, Default)]
 pub(super) struct Level(Arc<Told>);
 
@@ -59,14 +59,14 @@ struct Told {
     has_begun: AtomicBool,
 }
 
-/// An attempt is listened to until this is dropped.
+/// An attempt gets reports until this is dropped.
 pub(super) struct Listening {
     incoming: Incoming,
     number: i64,
 }
 
 impl Incoming {
-    /// Listens to the reports of an attempt. `exchange` puts its token in, and gives the caller's.
+    /// Listens to the reports of an attempt. `exchange` sets its token, and returns the caller's.
     pub(super) fn listen(
         &self,
         ticker: Ticker,
@@ -87,7 +87,7 @@ impl Incoming {
         }
     }
 
-    /// Gives the request of an attempt its own token back, which rmcp replaced.
+    /// Restores the attempt's token in its request, which rmcp replaced.
     pub(super) fn leave(&self, message: &mut TxJsonRpcMessage<RoleClient>) {
         let JsonRpcMessage::Request(message) = message else {
             return;
@@ -108,8 +108,8 @@ impl Incoming {
         }
     }
 
-    /// Ticks the attempt that a message reports of, and puts the caller's token in. Returns whether
-    /// the message is for the handler: the reports of an attempt that is over are not.
+    /// Ticks the attempt that a report is about, and sets the caller's token. Returns whether the
+    /// handler gets the message: reports of a finished attempt are dropped.
     pub(super) fn arrive(&self, message: &mut RxJsonRpcMessage<RoleClient>) -> bool {
         let JsonRpcMessage::Notification(message) = message else {
             return true;
@@ -143,7 +143,7 @@ impl Incoming {
     }
 }
 
-/// The number of a token that may be one of ours. Some servers give a number back as a string.
+/// The number of a token that may be one of ours. Some servers return a number as a string.
 fn number(token: &ProgressToken) -> Option<i64> {
     let number = match &token.0 {
         NumberOrString::Number(number) => *number,
@@ -160,7 +160,7 @@ impl Level {
         }))
     }
 
-    /// Notes an attempt. Returns whether it is a further one.
+    /// Notes an attempt. Returns whether it is a repeat.
     pub(super) fn begin(&self) -> bool {
         self.0.has_begun.swap(true, Relaxed)
     }
@@ -179,7 +179,7 @@ impl Level {
             .highest
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // Of a number and a NaN it is the number.
+        // Of a number and a NaN, `max` returns the number.
         let raised = level.map_or(value, |level| level.max(value));
         *level = Some(raised);
         raised

@@ -1,4 +1,4 @@
-//! Requests of a client that are no calls.
+//! Requests of a client other than calls.
 #![expect(
     deprecated,
     reason = "MCP has deprecated the logging level, and servers still have it"
@@ -23,17 +23,19 @@ use std::sync::Arc;
 
 type Cursor = Option<PaginatedRequestParams>;
 
-/// Requests that are no calls. Each of them waits for a connection, ends within the
-/// [`request_timeout`](super::ClientBuilder::request_timeout), and replaces a connection that was
-/// lost. It is made once more, on a new connection, if it was not sent or the session was lost; except
-/// those of [`with_peer`](Self::with_peer). They leave no line in the call log. If a tool passes on the
-/// failure of one, it says nothing of whether the tool ran.
+/// Requests other than calls.
+///
+/// Each waits for a connection, ends within the
+/// [`request_timeout`](super::ClientBuilder::request_timeout), and replaces a lost connection. If it
+/// was not sent or the session was lost, it is made once more on a new connection; requests of
+/// [`with_peer`](Self::with_peer) are not. They leave no line in the call log. If a tool passes on
+/// the failure of one, it does not say whether the tool ran.
 impl Client {
-    /// Makes requests of your own on the current connection, with its recovery.
+    /// Makes requests of your own on the current connection.
     ///
-    /// `request` gets the peer, and gives the answer. It is called once, as soon as there is a connection,
-    /// and never again: it may make several requests with any effect. A connection that was lost is
-    /// replaced for the next request.
+    /// `request` gets the peer, and returns the answer. It is called once, as soon as there is a
+    /// connection, and never again, because it may make several requests with any effect. A lost
+    /// connection is replaced for the next request.
     ///
     /// Dropping the future cancels the request at the server.
     ///
@@ -47,9 +49,9 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// What [`classify_call`](super::classify_call) makes of rmcp's error; `Timeout` after the
-    /// [`request_timeout`](super::ClientBuilder::request_timeout); the failure of the dial if there is
-    /// no connection.
+    /// The failure that [`classify_call`](super::classify_call) makes of rmcp's error; `Timeout`
+    /// after the [`request_timeout`](super::ClientBuilder::request_timeout); the failure of the dial
+    /// if there is no connection.
     pub async fn with_peer<T, F>(
         &self,
         request: impl FnOnce(Peer<RoleClient>) -> F,
@@ -66,12 +68,11 @@ impl Client {
         self.parts.shared.census.counted(answer).await
     }
 
-    /// Lists the server's tools now, each once, and takes the list over into the
-    /// [catalog](Self::catalog).
+    /// Lists the server's tools now, each once, and stores the list in the [catalog](Self::catalog).
     ///
     /// # Errors
     ///
-    /// Why the list could not be read. The catalog keeps the list before.
+    /// Why the list could not be read. The catalog keeps the earlier list.
     pub async fn list_tools(&self) -> Result<Arc<[Tool]>, Failure> {
         let limit = self.parts.limits.request;
         let listed = self.parts.handle.with_one(|made| {
@@ -82,7 +83,7 @@ impl Client {
         self.tools()
     }
 
-    /// The same, for the catalog alone.
+    /// The same, only for the catalog.
     ///
     /// # Errors
     ///
@@ -95,7 +96,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`with_peer`](Self::with_peer). A list of which one page fails is a failure.
+    /// Those of [`with_peer`](Self::with_peer). If one page fails, the list fails.
     pub async fn list_resources(&self) -> Result<Vec<Resource>, Failure> {
         let ask = |peer: Peer<RoleClient>, cursor| async move {
             let page = peer.list_resources(cursor).await?;
@@ -144,15 +145,15 @@ impl Client {
         self.ask(ask).await
     }
 
-    /// Subscribes to updates of a resource. Each new connection is told again, until
-    /// [`unsubscribe`](Self::unsubscribe).
+    /// Subscribes to updates of a resource. The subscription is restored on each new connection,
+    /// until [`unsubscribe`](Self::unsubscribe).
     ///
     /// # Errors
     ///
     /// Those of [`with_peer`](Self::with_peer). A subscription that failed is not kept.
     pub async fn subscribe(&self, params: SubscribeRequestParams) -> Result<(), Failure> {
         let kept = &self.parts.shared.kept;
-        // First, since a connection that is made meanwhile has to be told.
+        // Stored first, so that a connection that is made meanwhile gets it.
         let (uri, is_new) = (params.uri.clone(), kept.subscribe(params.clone()));
         let ask = |peer: Peer<RoleClient>| {
             let params = params.clone();
@@ -169,7 +170,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`with_peer`](Self::with_peer). New connections are not told in any case.
+    /// Those of [`with_peer`](Self::with_peer). In any case the subscription is not restored on new
+    /// connections.
     pub async fn unsubscribe(&self, params: UnsubscribeRequestParams) -> Result<(), Failure> {
         self.parts.shared.kept.unsubscribe(&params.uri);
         let ask = |peer: Peer<RoleClient>| {
@@ -179,11 +181,11 @@ impl Client {
         self.ask(ask).await
     }
 
-    /// Sets the level of the log messages that the server sends. Each new connection is told again.
+    /// Sets the level of the server's log messages. It is restored on each new connection.
     ///
     /// # Errors
     ///
-    /// Those of [`with_peer`](Self::with_peer). A level that was refused is not kept.
+    /// Those of [`with_peer`](Self::with_peer). A refused level is not kept.
     pub async fn set_level(&self, params: SetLevelRequestParams) -> Result<(), Failure> {
         let ask = |peer: Peer<RoleClient>| {
             let params = params.clone();
@@ -194,7 +196,7 @@ impl Client {
         Ok(())
     }
 
-    /// Asks the server for a sign of life.
+    /// Asks the server whether it is alive.
     ///
     /// # Errors
     ///
@@ -233,7 +235,7 @@ impl Client {
         let limit = self.parts.limits.request;
         let answer = self.parts.handle.with_one(|made| {
             let connection = inner(&made);
-            // Large: rmcp holds the whole request in it.
+            // Boxed: rmcp holds the whole request in it.
             let answer = Box::pin(request(connection.peer().clone()));
             async move { connection.ask(limit, answer).await.map_err(harmless) }
         });
@@ -241,8 +243,8 @@ impl Client {
     }
 }
 
-/// A request that does no harm may be made again after its session was lost, also if the server did
-/// not say that it ran nothing.
+/// A harmless request may be made again after its session was lost, even if the server did not say
+/// that it ran nothing.
 fn harmless(failure: Failure) -> Failure {
     if failure.class() == Class::SessionLost {
         return failure.reached(Delivery::Refused, Witness::Connection);

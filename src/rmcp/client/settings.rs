@@ -3,24 +3,24 @@ use crate::{policy::Policies, text};
 use ::rmcp::service::ClientLifecycleMode;
 use std::{sync::Arc, time::Duration};
 
-/// The settings that all connectors have.
+/// The settings of all connectors.
 #[derive(Clone, Debug)]
 pub(super) struct Settings<H> {
     pub(super) handler: H,
     pub(super) lifecycle: ClientLifecycleMode,
     pub(super) start_timeout: Duration,
     pub(super) call_timeout: Option<Duration>,
-    // None for a connector without a client.
+    // `None` for a connector without a client.
     pub(super) shared: Option<Shared>,
 }
 
-/// What all connections of one client share.
+/// The state that all connections of one client share.
 #[derive(Clone, Debug)]
 pub struct Shared {
     pub(super) catalog: Catalog,
     pub(super) census: Census,
     pub(super) kept: Kept,
-    // The tools that have a policy by name.
+    // The tools with a policy by name.
     pub(super) named: Arc<[Box<str>]>,
 }
 
@@ -41,8 +41,8 @@ impl Shared {
         }
     }
 
-    /// Warns of policies for tools that the server does not list. A list that is missing or cut says
-    /// nothing of them.
+    /// Warns of policies for tools that the server does not list. A missing or incomplete list says
+    /// nothing about them.
     pub(super) fn compare_policies(&self) {
         if self.named.is_empty() || self.catalog.incomplete().is_some() {
             return;
@@ -84,7 +84,7 @@ impl<H> Settings<H> {
         }
     }
 
-    /// The client's. Without a client each connection is on its own.
+    /// The client's. Without a client, each connection has its own.
     pub(super) fn shared(&self) -> Shared {
         let new = || Shared::new(Catalog::new());
         self.shared.clone().unwrap_or_else(new)

@@ -1,4 +1,4 @@
-//! Which tools a server lists in another way than before.
+//! Tools that a server lists differently than before.
 
 use crate::text::shown_name;
 use ::rmcp::model::Tool;
@@ -10,7 +10,7 @@ pub(super) fn by_name(tools: &[Tool]) -> ByName<'_> {
     tools.iter().map(|tool| (&*tool.name, tool)).collect()
 }
 
-/// Logs which tools are others than before.
+/// Logs the tools that are listed differently than before.
 pub(super) fn tell(before: &ByName<'_>, tools: &[Tool]) {
     let now = by_name(tools);
     let added = tools
@@ -32,7 +32,7 @@ pub(super) fn tell(before: &ByName<'_>, tools: &[Tool]) {
     }
 }
 
-/// Names for an event: the first of them.
+/// The first names, for an event.
 fn names<'t>(tools: impl Iterator<Item = &'t Tool>) -> String {
     let names: Vec<_> = tools.take(20).map(|tool| &*tool.name).collect();
     names.join(", ")

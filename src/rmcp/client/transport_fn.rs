@@ -1,4 +1,4 @@
-//! Servers over a transport of the user's own.
+//! Servers over a transport of your own.
 
 use super::{
     Connection,
@@ -21,11 +21,11 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower::Service;
 
-/// Connects over a transport that a function makes, anew for each connection: for Unix sockets, pipes in
+/// Connects over a transport that a function makes for each connection: for Unix sockets, pipes in
 /// memory, OAuth clients of rmcp (`AuthClient`), or test doubles.
 ///
-/// The [`Client`](super::Client) does the rest, as for the other connectors: handshake, list of tools,
-/// progress, limits, reconnects, log. Use [`line_transport`] for a pair of byte streams.
+/// The [`Client`](super::Client) does the rest, as for the other connectors: handshake, list of
+/// tools, progress, limits, reconnects, log. Use [`line_transport`] for a pair of byte streams.
 ///
 /// ```no_run
 /// use mcp_resilience::rmcp::client::{Client, line_transport, transport_fn};
@@ -45,13 +45,13 @@ use tower::Service;
 ///
 /// # Errors
 ///
-/// An error of the function is the failure of the dial. A [`Failure`] keeps its class; an I/O error has the
-/// class that it always has; any other is `Connection`. The function has the time of
-/// [`start_timeout`](TransportFn::start_timeout) together with the handshake; then its future is dropped.
+/// An error of the function is the failure of the dial. A [`Failure`] keeps its class; an I/O error
+/// has its usual class; any other error is `Connection`. The function and the handshake share the
+/// time of [`start_timeout`](TransportFn::start_timeout); then the future is dropped.
 ///
-/// What a call fails with is known for the transports of rmcp over byte streams and over reqwest. An error
-/// of another transport is `Connection`, of unknown delivery. rmcp's transport over HTTP sends a call again
-/// after a lost session, unless its `reinit_on_expired_session` is off.
+/// The errors of a call are known for rmcp's transports over byte streams and over reqwest. An error
+/// of another transport is `Connection`, of unknown delivery. rmcp's HTTP transport sends a call
+/// again after a lost session, unless its `reinit_on_expired_session` is off.
 pub fn transport_fn<F, Fut, T, E>(make: F) -> TransportFn<F>
 where
     F: Fn() -> Fut + Clone + Send + 'static,
@@ -66,8 +66,8 @@ where
     }
 }
 
-/// A transport of one message a line, as over stdio. It mends common slips of servers; see
-/// [what becomes of a call](super#what-becomes-of-a-call).
+/// A transport with one message a line, as over stdio. It repairs common errors of servers; see [what
+/// becomes of a call](super#what-becomes-of-a-call).
 pub fn line_transport<R, W>(
     reader: R,
     writer: W,
@@ -87,7 +87,7 @@ pub struct TransportFn<F, H = ()> {
 }
 
 impl<F, H> TransportFn<F, H> {
-    /// Answers the server's own requests; each connection gets a clone.
+    /// The handler of the server's own requests. Each connection gets a clone.
     #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> TransportFn<F, N> {
         TransportFn {

@@ -4,11 +4,11 @@ use crate::{
 };
 use serde_json::{Map, Value};
 
-/// What a handler answered to a [`ServerCall`](super::ServerCall), on its way through the stack.
+/// The answer of a handler to a [`ServerCall`](super::ServerCall), on its way up.
 ///
-/// The same as the [`Answer`] inside, except that it [is from a handler](ToolResult::is_from_handler):
-/// its envelope gives class, code and wait, and never says that the call did not run or may run again.
-/// A layer that answers by itself makes one of an `Answer`.
+/// It is the [`Answer`] inside, except that it [is from a handler](ToolResult::is_from_handler): its
+/// envelope gives class, code and wait, and never says that the call did not run or may run again. A
+/// layer that answers by itself converts an `Answer` to it.
 #[derive(Clone, Debug)]
 pub struct ServerAnswer(Answer);
 
@@ -19,13 +19,13 @@ impl ServerAnswer {
         &self.0
     }
 
-    /// The answer, to change it.
+    /// The answer, mutably.
     #[must_use]
     pub const fn get_mut(&mut self) -> &mut Answer {
         &mut self.0
     }
 
-    /// Unwraps the answer.
+    /// Returns the answer.
     #[must_use]
     pub fn into_inner(self) -> Answer {
         self.0

@@ -23,7 +23,7 @@ use std::{
     },
 };
 
-/// A request that a client made of a handler, with its context.
+/// A client's request to a handler, with its context.
 #[derive(Clone)]
 pub struct ServerCall {
     request: Request,
@@ -34,16 +34,16 @@ pub struct ServerCall {
     // Shared by the copies, which are attempts at the same call.
     attempts: Arc<AtomicU32>,
     progress: Progress,
-    // None if the client gave no token, or if nothing can be seen of what the tool sends.
+    // `None` if the client gave no token, or if reports of the tool cannot be seen.
     report: Option<Arc<Report>>,
     identity: Option<Arc<Identity>>,
     // Only if a run may outlive its request.
     cancellation: Option<Cancellation>,
-    // That of the argument that is named for the tool.
+    // The key in the argument that is named for the tool.
     key: Option<Result<IdempotencyKey, InvalidKey>>,
 }
 
-/// The user's word on who makes a call.
+/// The user's function for the identity of a caller.
 pub(super) type Identity = dyn Fn(&ServerCall) -> Option<Vec<u8>> + Send + Sync;
 
 impl ServerCall {
@@ -67,7 +67,7 @@ impl ServerCall {
         }
     }
 
-    /// The same call, whose caller is known by this, and which may outlive its request.
+    /// The same call with this identity, which may outlive its request.
     pub(super) fn remembered(
         self,
         keyed: &IdempotencyHandle,
@@ -87,7 +87,7 @@ impl ServerCall {
         parts.headers.get(name)
     }
 
-    /// The same call, with what its client is told of its progress.
+    /// The same call with the progress of its client.
     pub(super) fn reported(self, report: Option<Arc<Report>>) -> Self {
         let progress = match &report {
             Some(report) => report.progress().clone(),
@@ -100,7 +100,7 @@ impl ServerCall {
         }
     }
 
-    /// Lets reports of progress count for the attempt that begins.
+    /// Counts reports of progress for the new attempt.
     pub(super) fn begin_reports(&self, attempt: u32) -> (Ticker, Option<Reported>) {
         let ticker = self.progress.ticker();
         let report = self.report.as_ref();
@@ -108,7 +108,7 @@ impl ServerCall {
         (ticker, reported)
     }
 
-    /// The same call, which is to be refused.
+    /// The same call, to be refused.
     pub(super) fn unreadable(self, unreadable: Unreadable) -> Self {
         Self {
             unreadable: Some(Arc::new(unreadable)),
@@ -116,34 +116,34 @@ impl ServerCall {
         }
     }
 
-    /// What the client asks for.
+    /// The request.
     #[must_use]
     pub fn request(&self) -> &Request {
         &self.request
     }
 
-    /// The context in which it asks.
+    /// The context of the request.
     #[must_use]
     pub fn context(&self) -> &RequestContext<RoleServer> {
         &self.context
     }
 
-    /// What is wrong with the parameters, if they cannot be read. Such a call goes down the stack to
-    /// leave its line, with its name and nothing else in its [`request`](Self::request), and never
-    /// reaches the handler.
+    /// The error in the parameters, if they cannot be read. Such a call goes through the stack to
+    /// leave its line, with only its name in its [`request`](Self::request). It does not reach the
+    /// handler.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
         let unreadable = self.unreadable.as_ref()?;
         Some(&unreadable.problem)
     }
 
-    /// Why the handler is not to see the call.
+    /// Why the handler must not get the call.
     pub(super) fn refusal(&self) -> Option<Failure> {
         let unreadable = self.unreadable.as_ref()?;
         Some(unreadable.failure())
     }
 
-    /// Counts one more attempt, and gives its number.
+    /// Counts one more attempt, and returns its number.
     pub(super) fn begin_attempt(&self) -> u32 {
         self.attempts.fetch_add(1, Relaxed).saturating_add(1)
     }
@@ -185,7 +185,7 @@ impl ToolCall for ServerCall {
         }
     }
 
-    /// What no HTTP request carried came through a pipe.
+    /// A request without HTTP came through a pipe.
     fn route(&self) -> Route {
         let parts = self.context.extensions.get::<::http::request::Parts>();
         let route = Route::new(Side::Server).with_transport(match parts {
@@ -198,7 +198,7 @@ impl ToolCall for ServerCall {
         }
     }
 
-    /// By the lists of the handler, which has none of what is no tool.
+    /// By the lists of the handler, which have only tools.
     fn is_listed(&self) -> Option<bool> {
         matches!(self.request, Request::Tool(_)).then_some(self.is_listed)
     }
@@ -207,13 +207,13 @@ impl ToolCall for ServerCall {
         Some(&self.progress)
     }
 
-    /// The header of the HTTP request that carried it, if HTTP did.
+    /// A header of the HTTP request, if there is one.
     fn session_id(&self) -> Option<&str> {
         self.header("mcp-session-id")?.to_str().ok()
     }
 
-    /// That of the request, else the header `Idempotency-Key` of the HTTP request that carried it, else the
-    /// argument that the layer takes it from.
+    /// That of the request, else the header `Idempotency-Key` of the HTTP request, else the argument
+    /// that is named for the tool.
     fn idempotency_key(&self) -> Option<Result<IdempotencyKey, InvalidKey>> {
         let of_request = IdempotencyKey::of_request(self.meta(), self.arguments());
         let of_header = || {
@@ -223,8 +223,8 @@ impl ToolCall for ServerCall {
         of_request.or_else(of_header).or_else(|| self.key.clone())
     }
 
-    /// The header `Authorization` of the HTTP request that carried it, or what
-    /// [`Resilient::identity`](super::Resilient::identity) says.
+    /// The header `Authorization` of the HTTP request, or the result of
+    /// [`Resilient::identity`](super::Resilient::identity).
     fn identity(&self) -> Option<Cow<'_, [u8]>> {
         match &self.identity {
             Some(identity) => identity(self).map(Cow::Owned),

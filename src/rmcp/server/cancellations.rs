@@ -5,10 +5,10 @@ use ::rmcp::{
 };
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The calls that may outlive their requests, so that a client can still cancel them.
+/// Calls that may outlive their requests, so that a client can still cancel them.
 ///
-/// A request's token is cancelled by its client and by the loss of the connection alike; the notification
-/// comes from the client alone.
+/// The token of a request is cancelled by its client and by the loss of the connection. The
+/// notification comes only from the client.
 #[derive(Default)]
 pub(super) struct Cancellations(Mutex<Vec<Entry>>);
 
@@ -19,9 +19,9 @@ struct Entry {
 }
 
 impl Cancellations {
-    /// Gives a call its handle. A session is known by what its client said of itself, as rmcp keeps it in
-    /// one place for each; a call of a session that said nothing cannot be cancelled once its request
-    /// is gone.
+    /// Gives a call its handle. A session is identified by the client's description of itself, which
+    /// rmcp keeps in one place for each session. In a session without one, a call cannot be cancelled
+    /// after its request is gone.
     pub(super) fn begin(&self, peer: &Peer<RoleServer>, request: &RequestId) -> Cancellation {
         let cancellation = Cancellation::new();
         if let Some(session) = peer.peer_info() {

@@ -18,7 +18,7 @@ where
     S: Service<ServerCall, Response = ServerAnswer> + Clone,
     S::Error: Into<BoxError>,
 {
-    /// Sends a request through the stack, unless the client gives it up.
+    /// Sends a request through the stack, until the client gives it up.
     pub(super) async fn dispatch(
         &self,
         request: Request,
@@ -26,7 +26,7 @@ where
     ) -> Result<Answer, ErrorData> {
         let _counted = self.life.running.one_more();
         let hints = self.hints(&request, &context).await;
-        // Before the peer is exchanged for another.
+        // Before the peer is replaced.
         let keyed = self.life.running.keyed().map(|keyed| {
             let cancellations = &self.cancellations;
             (keyed, cancellations.begin(&context.peer, &context.id))
@@ -46,7 +46,7 @@ where
         self.send(call.reported(report), reporting).await
     }
 
-    /// Sends a request through the stack that the handler is not to see.
+    /// Sends a request through the stack that the handler must not get.
     pub(super) async fn dispatch_unreadable(
         &self,
         request: Request,
@@ -65,16 +65,16 @@ where
     ) -> Result<Answer, ErrorData> {
         let cancellation = call.context().ct.clone();
         let mut answer = Net::under(self.stack.clone().oneshot(call));
-        // The answer first: one that is there is not thrown away.
+        // The answer first: an answer that is ready is not dropped.
         let outcome = tokio::select! {
             biased;
             outcome = &mut answer => Some(outcome),
             () = cancellation.cancelled() => {
-                // Nobody reads this.
+                // The client does not read this.
                 return Err(error_data::answer(&Failure::cancelled("")));
             }
             never = Reporting::beat(reporting.as_ref()) => match never {},
-            // What runs is cut off where it runs, and answers at once.
+            // A running attempt is cut off where it runs, and answers at once.
             () = self.life.running.cut_off() => tokio::select! {
                 biased;
                 outcome = &mut answer => Some(outcome),
@@ -85,7 +85,7 @@ where
             Some(Ok(Ok(answer))) => Ok(answer.into_inner()),
             Some(Ok(Err(error))) => Err(self.refuse(&Failure::from_any(error))),
             Some(Err(panic)) => Err(error_data::data(thrown::report_panic(&panic))),
-            // In a wait, or in a queue.
+            // In a wait or a queue.
             None => {
                 ledger::drop_for(serve::shut_down(), answer);
                 Err(self.cut_off())
@@ -93,7 +93,7 @@ where
         }
     }
 
-    /// The host's error. Whichever stack this is, what is fatal to it is fatal to the server.
+    /// The error for the host. A failure that is fatal to any stack here is fatal to the server.
     fn refuse(&self, failure: &Failure) -> ErrorData {
         if failure.class() == Class::Fatal {
             self.life.fatal.watch(failure);
@@ -110,8 +110,7 @@ where
 }
 
 impl<H: ServerHandler, S> Resilient<H, S> {
-    /// What the handler knows of the tool. Whatever is wrong there shows again, and is told, when
-    /// the tool is called.
+    /// The handler's hints for the tool. If that fails, the call of the tool fails and is reported.
     pub(super) fn known_tool(&self, name: &str) -> Option<Tool> {
         catch_panic(|| self.handler.get_tool(name)).unwrap_or_else(|panic| {
             tracing::error!(error = %panic.chain(), "the handler's `get_tool` panicked, the tool's hints are unknown");

@@ -1,4 +1,4 @@
-//! From a failure to the error that rmcp sends.
+//! Converts a failure to the error that rmcp sends.
 
 use crate::{
     failure::{BoxError, Failure, Returned, RpcError},
@@ -10,23 +10,23 @@ use ::rmcp::{
     model::{CallToolResponse, ErrorCode},
 };
 
-/// In a handler that [`Resilient`](super::Resilient) wraps, the failure itself gets out, with its
-/// class and its sources. Anywhere else it becomes a JSON-RPC error: its own if it has one, else
-/// `-32603` with its message, and of a crash nothing but an id, under which the log has it.
+/// In a handler that [`Resilient`](super::Resilient) wraps, the failure itself reaches the stack,
+/// with its class and its sources. Elsewhere it becomes a JSON-RPC error: its own if it has one, else
+/// `-32603` with its message. Of a crash, only an id is sent, which the log has too.
 impl From<Failure> for ErrorData {
     fn from(failure: Failure) -> Self {
         data(thrown::throw(failure.into()))
     }
 }
 
-/// As above, with any error.
+/// As above, for any error.
 impl From<AnyError> for ErrorData {
     fn from(error: AnyError) -> Self {
         data(thrown::throw(error.into_inner()))
     }
 }
 
-/// As above: a flagged result, where the class says so.
+/// As above: a flagged result, if the class allows it.
 impl IntoCallToolResult for Failure {
     fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
         Err(self.into())
@@ -40,7 +40,7 @@ impl IntoCallToolResult for AnyError {
     }
 }
 
-/// What a client gets for a failure that no flagged result stands for.
+/// The client's error for a failure without a flagged result.
 pub(super) fn answer(failure: &Failure) -> ErrorData {
     data(thrown::answer(failure))
 }
@@ -49,8 +49,8 @@ pub(super) fn data(error: RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
 }
 
-/// Runs a handler, and gives what it threw as it threw it; but for what only its author may say of
-/// the call.
+/// Runs a handler, and returns its error with its original type, without the claims that only its
+/// author may make.
 pub(super) async fn catch<T>(
     handler: impl Future<Output = Result<T, ErrorData>>,
 ) -> Result<T, BoxError> {

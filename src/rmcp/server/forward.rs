@@ -1,4 +1,5 @@
-//! [`Resilient`] as a handler: three methods through the stack, all others straight on.
+//! [`Resilient`] as a handler: three methods go through the stack, all others straight to the
+//! handler.
 #![expect(
     deprecated,
     reason = "what MCP has deprecated is forwarded as long as rmcp has it"
@@ -33,13 +34,13 @@ type Context = RequestContext<RoleServer>;
 type Notified = NotificationContext<RoleServer>;
 type Page = Option<PaginatedRequestParams>;
 
-/// The stack answers each kind of request with its own kind of answer, unless a layer in it makes
-/// up one of another kind.
+/// The stack answers each kind of request with its own kind of answer, unless a layer in it invents
+/// another.
 fn wrong_kind() -> ErrorData {
     ErrorData::internal_error("the stack answered with a result of another method", None)
 }
 
-/// Requests are answered, also if the handler panics: rmcp would never answer.
+/// Requests are answered even if the handler panics: rmcp would never answer.
 async fn under_net<T>(answer: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
     let answer = Net::under(answer).await;
     answer.unwrap_or_else(|panic| Err(data(thrown::report_panic(&panic))))
@@ -61,7 +62,7 @@ macro_rules! notify {
     )*};
 }
 
-// A method of a later rmcp that is not forwarded would silently be rmcp's default.
+// A method of a later rmcp that is not forwarded would silently have rmcp's default.
 #[deny(clippy::missing_trait_methods)]
 impl<H, S> ServerHandler for Resilient<H, S>
 where
@@ -154,7 +155,7 @@ where
         Ok(result)
     }
 
-    /// A run that has lost its request may still be cancelled by it.
+    /// A run that has lost its request can still be cancelled by it.
     async fn on_cancelled(&self, notification: CancelledNotificationParam, context: Notified) {
         if let Some(request) = &notification.request_id {
             self.cancellations.cancel(&context.peer, request);
@@ -190,7 +191,7 @@ where
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        // Nothing is accepted of what the handler cannot look at.
+        // Accepts nothing that the handler cannot check.
         catch_panic(|| self.handler.accepted_subscription_filter(requested)).unwrap_or_else(
             |panic| {
                 thrown::report_panic(&panic);

@@ -16,14 +16,13 @@ use tower::Service;
 
 /// A handler as a service: the innermost of the stack that [`Resilient`](super::Resilient) makes.
 ///
-/// An error that the handler returned comes wrapped, so that no layer takes it for one of the service
-/// below: look for its type in the chain of sources. A [`Failure`](crate::Failure) comes as it is, with nothing but
-/// what its author said of whether the call ran. So does a flagged result, whose envelope says nothing
-/// of that.
+/// An error of the handler is wrapped, so that no layer takes it for an error of the service below:
+/// look for its type in the chain of sources. A [`Failure`](crate::Failure) is not wrapped, and keeps
+/// only the claims of its author. The envelope of a flagged result makes no claims.
 ///
-/// Always ready. Its future runs the handler where it is polled, and spawns nothing: rmcp ties a
-/// request that the handler makes of the client to the task of the call. When the server ends, it
-/// refuses calls that begin, and cuts off those that are not done in time.
+/// Always ready. Its future runs the handler where it is polled, and spawns nothing, because rmcp
+/// ties a handler's request to the client to the task of the call. At the end of the server, it
+/// refuses new calls, and cuts off those that take too long.
 pub struct HandlerService<H> {
     handler: Arc<H>,
     running: Running,
@@ -60,7 +59,7 @@ impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
         Box::pin(async move {
             let answer = catch(answer(&*handler, call, Attempt::new(attempt), ticker));
             let _reported = reported;
-            // The answer first: one that is there is not thrown away.
+            // The answer first: an answer that is ready is not dropped.
             tokio::select! {
                 biased;
                 answer = answer => answer,
@@ -77,19 +76,19 @@ async fn answer<H: ServerHandler>(
     ticker: Ticker,
 ) -> Result<ServerAnswer, ::rmcp::ErrorData> {
     let key = call.idempotency_key();
-    // Its own, where a run goes on without its connection, which cancels the request.
+    // Its own, if a run goes on without its connection, which cancels the request.
     let goes_on = call.cancellation().is_some() && matches!(key, Some(Ok(_)));
     let (request, mut context) = call.into_parts();
     if let Some(Ok(key)) = key {
         context.extensions.insert(key);
     }
     if goes_on {
-        // Whoever cancels the call in so many words has the layer drop this future.
+        // An explicit cancellation lets the layer drop this future.
         mem::take(&mut context.ct);
     }
     context.extensions.insert(attempt);
     context.extensions.insert(ticker);
-    // Cancelled with the attempt, however it ends: for what the handler may have spawned.
+    // Cancelled at the end of the attempt, for tasks that the handler spawned.
     context.ct = context.ct.child_token();
     let _ended = context.ct.clone().drop_guard();
     let answer = match request {

@@ -13,7 +13,7 @@ use ::rmcp::{
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long the handler may take to list its tools for us. The first call waits for it.
+/// How long the handler may take to list its tools for this. The first call waits for it.
 const ASK: Duration = Duration::from_secs(1);
 
 /// Remembers a page of a list that a client asked for.
@@ -27,8 +27,8 @@ fn said(page: &ListToolsResult) -> impl Iterator<Item = (&str, Hints)> {
 }
 
 impl<H: ServerHandler, S> Resilient<H, S> {
-    /// What is known of the tool that a request calls: by the handler's `get_tool`; else by the
-    /// lists that it gave its clients; else by a list that it is asked for, once.
+    /// The hints of the tool that a request calls: by the handler's `get_tool`, else by the lists
+    /// that it gave its clients, else by one list that it is asked for.
     pub(super) async fn hints(
         &self,
         request: &Request,
@@ -44,7 +44,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
             tokio::select! {
                 biased;
                 () = self.ask_for_list(context) => {}
-                // The call still goes down the stack, and leaves its line there.
+                // The call still goes through the stack, and leaves its line there.
                 () = context.ct.cancelled() => {}
                 () = self.life.running.cut_off() => {}
             }
@@ -52,7 +52,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         self.learned.get(&params.name)
     }
 
-    /// In the name of the client whose call it is. A call that comes meanwhile waits too.
+    /// In the context of this call. Calls that come meanwhile wait too.
     async fn ask_for_list(&self, context: &RequestContext<RoleServer>) {
         let ask = || async {
             let walk = Net::under(catch(self.walk(context)));

@@ -17,9 +17,9 @@ pub(super) enum Recognized<T> {
     Other(T),
 }
 
-/// Exchanges a transport that is nothing but tokio's stdin and stdout for handles of our own, and reads
-/// these and other known streams by [`LineTransport`]. No input is lost: a handle holds none before its
-/// first read, and what std has read ahead is read by the exchange too.
+/// Replaces a transport over tokio's stdin and stdout by handles of our own, and reads these and
+/// other known streams by [`LineTransport`]. No input is lost: a handle holds none before its first
+/// read, and the replacement reads what std has buffered.
 pub(super) fn recognize<T: Any>(transport: T) -> Recognized<T> {
     let mut transport = Some(transport);
     let any = &mut transport as &mut dyn Any;

@@ -14,17 +14,16 @@ use ::rmcp::{ServerHandler, model::ServerCapabilities};
 use std::{fmt, sync::Arc, time::Duration};
 use tower::Layer;
 
-/// How often a client hears of a call that reports nothing itself, by default: the SDKs' clients
-/// hang up after 60 s.
+/// The default interval of heartbeats: the SDKs' clients hang up after 60 s.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The preset around a handler.
 pub type PresetStack<H> = Resilience<Timeout<HandlerService<H>>>;
 
-/// A handler in a stack, and a [`ServerHandler`] itself.
+/// A handler in a stack, which is itself a [`ServerHandler`].
 ///
-/// See the [page of the adapter](crate::rmcp) for what becomes of which failure. Clones share
-/// the handler and the state of the stack.
+/// See the [page of the adapter](crate::rmcp) for how each failure is answered. Clones share the
+/// handler and the state of the stack.
 ///
 /// ```
 /// use mcp_resilience::rmcp::Resilient;
@@ -53,7 +52,7 @@ pub struct Resilient<H, S = PresetStack<H>> {
     pub(super) life: Lifetime,
     pub(super) learned: Learned,
     pub(super) heartbeat: Option<Duration>,
-    // Those of this clone: rmcp gives each session a clone of its own.
+    // Of this clone: rmcp gives each session its own.
     pub(super) bridges: Bridges,
     pub(super) observers: Observers,
     pub(super) cancellations: Cancellations,
@@ -61,9 +60,9 @@ pub struct Resilient<H, S = PresetStack<H>> {
 }
 
 impl<H: ServerHandler> Resilient<H> {
-    /// Wraps a handler in the [preset](crate::preset) with its [defaults](crate::rmcp#limits): one log
-    /// line a call on stderr, 10 minutes without progress for an attempt, three attempts that begin
-    /// within 55 s.
+    /// Wraps a handler in the [preset](crate::preset) with its [defaults](crate::rmcp#limits): one
+    /// log line for each call on stderr, 10 minutes without progress for an attempt, and three
+    /// attempts that begin within 55 s.
     #[must_use]
     pub fn new(handler: H) -> Self {
         Self::with_preset(handler, &ResilienceLayer::new())
@@ -71,7 +70,7 @@ impl<H: ServerHandler> Resilient<H> {
 }
 
 impl<H: ServerHandler, S> Resilient<H, S> {
-    /// Wraps a handler in the preset with settings of yours, and with the layers of others in it.
+    /// Wraps a handler in a preset with other settings and layers.
     #[must_use]
     pub fn with_preset<L, M>(handler: H, preset: &ResilienceLayer<L, M>) -> Self
     where
@@ -87,13 +86,13 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         server
     }
 
-    /// Wraps a handler in a stack of your own. To serve, the stack has to be `Clone + Send + Sync`:
-    /// box it, if it must be, with tower's `boxed_clone_sync`.
+    /// Wraps a handler in a stack of your own. To serve, the stack has to be `Clone + Send + Sync`;
+    /// tower's `boxed_clone_sync` makes it so.
     ///
-    /// **For a [`ResilienceLayer`], take [`with_preset`](Self::with_preset)**: here nobody knows
-    /// where the log is, so that its last lines are yours to [flush](crate::call_log::Sink::flush) before the
-    /// process ends. The first failure of class [`Fatal`](crate::Class::Fatal) that comes out of
-    /// the stack ends the server.
+    /// **For a [`ResilienceLayer`], use [`with_preset`](Self::with_preset).** This function does not
+    /// know where the log is: [flush](crate::call_log::Sink::flush) it before the process ends. The
+    /// first failure of class [`Fatal`](crate::Class::Fatal) that comes out of the stack ends the
+    /// server.
     ///
     /// ```
     /// use mcp_resilience::{
@@ -136,25 +135,25 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         }
     }
 
-    /// Ends the server when this handle's stack is shut, too: for a stack with a
-    /// [`FatalLayer`](crate::fatal::FatalLayer) that others share. The preset does so by itself.
+    /// Also ends the server when this handle's stack shuts. For a stack with a shared
+    /// [`FatalLayer`](crate::fatal::FatalLayer). The preset does this by itself.
     #[must_use]
     pub fn ends_with(mut self, fatal: FatalHandle) -> Self {
         self.life.fatal = fatal;
         self
     }
 
-    /// Says in the server's capabilities that it honours idempotency keys, and waits at the end of the
-    /// server for the runs of this layer that have lost their caller. For a stack of your own that has an
-    /// [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer); the preset does so by itself.
+    /// Adds the capability for idempotency keys, and waits at the end of the server for runs that
+    /// have lost their caller. For a stack of your own with an
+    /// [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer). The preset does this by itself.
     #[must_use]
     pub fn remembers(self, keyed: &IdempotencyHandle) -> Self {
         self.life.running.keep(keyed);
         self
     }
 
-    /// Whose idempotency keys a call's key is among, instead of the value of the header `Authorization`:
-    /// the subject of a token, a tenant. `None` is an identity too.
+    /// Sets who a caller is, for idempotency keys: the subject of a token, a tenant. `None` is an
+    /// identity too. Default: the value of the header `Authorization`.
     ///
     /// ```
     /// # struct Bookshop;
@@ -181,12 +180,11 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         self
     }
 
-    /// How long the calls that run at the end of the server may still take: 10 s, unless set.
+    /// How long running calls may still take at the end of the server. Default: 10 s.
     ///
-    /// Counts for [`run`](Self::run), [`run_with_stop`](Self::run_with_stop) and
-    /// [`run_until`](Self::run_until), after a signal as after a fatal failure. Zero cuts the calls
-    /// off at once. A supervisor that kills the process after some time should give it at least 5 s
-    /// more than this.
+    /// It holds for [`run`](Self::run), [`run_with_stop`](Self::run_with_stop) and
+    /// [`run_until`](Self::run_until), after a signal and after a fatal failure. Zero cuts the calls
+    /// off at once. A supervisor that kills the process should wait at least 5 s longer.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.life.grace = grace;
@@ -205,7 +203,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         self
     }
 
-    /// Adds to what the handler says of itself what the stack can do.
+    /// Adds the abilities of the stack to the handler's capabilities.
     pub(super) fn tell(&self, capabilities: &mut ServerCapabilities) {
         if let Some(keyed) = self.life.running.keyed() {
             let is_stable = self.identity.is_some() || keyed.has_scope();
@@ -219,19 +217,19 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         &self.handler
     }
 
-    /// What to wait on for the first fatal failure.
+    /// The handle to wait on for the first fatal failure.
     #[must_use]
     pub fn fatal_handle(&self) -> &FatalHandle {
         &self.life.fatal
     }
 
-    /// Ends the serving of calls, for good and for all clones. From here on a new call is refused,
-    /// before it runs; those that run may still end, for at most so long, and are then cut off,
-    /// and answered: that they may have run. A handler that blocks its thread is abandoned. Then
-    /// the preset's log has up to a second to be written.
+    /// Stops serving calls, for good and for all clones. From here on, new calls are refused. Running
+    /// calls may end within this time; then they are cut off, and answered that they may have run. A
+    /// handler that blocks its thread is abandoned. Then the log of a preset has up to a second to be
+    /// written.
     ///
-    /// For the end of a server; [`run`](Self::run) and [`run_until`](Self::run_until) do it by
-    /// themselves. It answers, but the answers still have to leave.
+    /// [`run`](Self::run) and [`run_until`](Self::run_until) do this by themselves. After it, the
+    /// answers still have to be sent.
     pub async fn drain(&self, at_most: Duration) {
         self.life.drain(at_most).await;
     }

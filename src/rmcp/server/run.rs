@@ -28,11 +28,11 @@ where
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {
-    /// Serves one client over a transport, until the client leaves, a signal comes, or a call fails
-    /// with the first fatal failure.
+    /// Serves one client over a transport, until the client leaves, a signal comes, or there is a
+    /// fatal failure.
     ///
     /// The same as [`run_with_stop`](Self::run_with_stop) with [`Stop::signals`]. The exit codes are
-    /// those of a `main` that returns what this returns.
+    /// those of a `main` that returns the result.
     ///
     /// | End | New calls | Running calls | Result | Exit code |
     /// |---|---|---|---|---|
@@ -42,21 +42,21 @@ where
     /// | a fatal failure | answered with the cause | as after a signal | `Err` | 1 |
     /// | rmcp fails | none | are dropped | `Err` | 1 |
     ///
-    /// After the running calls have ended the server reads for 200 ms more, so that requests which
-    /// are on their way are refused and logged too. The answers then have 2 s to leave. A handler
-    /// that blocks its thread is abandoned; a runtime that is dropped waits for such a thread.
+    /// After the running calls have ended, the server reads for 200 ms more, to refuse and log
+    /// requests that are on their way. Then the answers have 2 s to be sent. A handler that blocks
+    /// its thread is abandoned; dropping the runtime waits for such a thread.
     ///
     /// rmcp's `stdio()`, and any other pair of tokio's stdin and stdout, is read and written on
-    /// threads that do not hold up the end of the process; see [`stdio`](super::stdio()) for
-    /// transports that wrap the pair.
+    /// threads that do not delay the end of the process. See [`stdio`](super::stdio()) for transports
+    /// that wrap the pair.
     ///
     /// Dropping the future closes the connection: rmcp gives the running calls 2 s and drops them.
     ///
     /// # Errors
     ///
-    /// The reason for which the process has to end: the fatal failure, or the failure of rmcp's
-    /// service loop. A `main` that returns it prints it on stderr. If nobody reads stderr, that
-    /// print can block; [`Fatal::exit`] gives it one second.
+    /// The reason to end the process: the fatal failure, or the failure of rmcp's service loop. A
+    /// `main` that returns it prints it on stderr. If nobody reads stderr, that print can block;
+    /// [`Fatal::exit`] waits a second at most.
     pub async fn run<T, E, A>(self, transport: T) -> Result<(), Fatal>
     where
         T: IntoTransport<RoleServer, E, A>,
@@ -65,8 +65,8 @@ where
         self.run_with_stop(transport, Stop::signals()).await
     }
 
-    /// Serves one client as [`run`](Self::run) does, with an end of your choice in place of the
-    /// signals: [`Stop::never`], or a future.
+    /// Serves one client as [`run`](Self::run) does, with a [`Stop`] in place of the signals:
+    /// [`Stop::never`], or a future.
     ///
     /// ```no_run
     /// # use mcp_resilience::{fatal::Fatal, rmcp::{Resilient, stdio}};
@@ -117,7 +117,7 @@ where
         let handshake = match handshake {
             Ok(handshake) => handshake,
             Err(told) => match timeout(MOMENT, serving).await {
-                // The client may have its answer already, and have calls on their way.
+                // The client may have its answer already, and may have sent calls.
                 Ok(handshake) => {
                     end = Some(told);
                     handshake
@@ -137,7 +137,7 @@ where
         } else {
             tokio::select! {
                 reason = closed.as_mut() => {
-                    // rmcp has cancelled the calls. Each writes its line when it notices.
+                    // rmcp has cancelled the calls. Each writes its line.
                     life.running.notice().await;
                     if life.running.goes_on_alone() {
                         life.running.end(life.grace, stop.next()).await;
@@ -159,7 +159,7 @@ where
                 outcome.and(check(reason))
             }
             () = end => {
-                // Not earlier: it would cut off the calls. rmcp then sends the last answers.
+                // Not earlier, since it would cut off the calls. rmcp then sends the last answers.
                 token.cancel();
                 match timeout(CLOSE, closed).await {
                     Ok(reason) => outcome.and(check(reason)),
@@ -170,7 +170,7 @@ where
     }
 }
 
-/// Whether the service loop of rmcp ended in order.
+/// Whether rmcp's service loop ended normally.
 fn check(reason: Result<QuitReason, JoinError>) -> Result<(), Fatal> {
     match reason {
         Ok(QuitReason::JoinError(error)) | Err(error) => {
@@ -180,8 +180,8 @@ fn check(reason: Result<QuitReason, JoinError>) -> Result<(), Fatal> {
     }
 }
 
-/// Whether the client is gone before the handshake was over; also where that shows only when its
-/// answer cannot be written.
+/// Whether the client left before the end of the handshake. This may show only when its answer cannot
+/// be written.
 fn is_leaving(error: &ServerInitializeError) -> bool {
     match error {
         ServerInitializeError::ConnectionClosed(_) => true,

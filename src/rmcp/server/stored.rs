@@ -1,4 +1,4 @@
-//! Answers as a store of keys keeps them: as they are on the wire.
+//! Answers in a store of keys: as they are on the wire.
 
 use super::ServerAnswer;
 use crate::{

@@ -5,11 +5,11 @@ use std::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// A stream of any type to read from. A type of its own, since futures that hold a bare trait object
-/// across an await are not `Send` for the compiler.
+/// A stream of any type to read from. It has a type of its own, because the compiler does not see
+/// futures as `Send` that hold a bare trait object across an await.
 pub(super) struct Input(Box<dyn AsyncRead + Send + Unpin>);
 
-/// The same to write to.
+/// The same, to write to.
 pub(super) struct Output(Box<dyn AsyncWrite + Send + Unpin>);
 
 impl Input {

@@ -10,18 +10,21 @@ where
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {
-    /// Serves any number of clients, as over HTTP, until it is told to [`Stop`], or until the first
-    /// fatal failure. Then new calls are refused, running calls get the [grace](Self::grace) of
-    /// 10 s, and those that are left are cut off and answered; a second signal cuts them off at
-    /// once. Their answers have 200 ms to leave. Then `end_sessions` ends the streams that would
-    /// stay open for ever, and the server has 2 s to end, whatever its clients do.
+    /// Serves any number of clients, as over HTTP, until the [`Stop`] or the first fatal failure. At
+    /// the end:
     ///
-    /// `serve` gets the future that a graceful shutdown waits for. Dropping the future of
-    /// `run_until` drops that of `serve`, and nothing else.
+    /// 1. New calls are refused, and running calls get the [grace](Self::grace) of 10 s. A second
+    ///    signal ends the grace.
+    /// 2. The rest is cut off and answered. The answers have 200 ms to be sent.
+    /// 3. `end_sessions` ends the streams that would stay open for ever.
+    /// 4. The server has 2 s to end, whatever its clients do.
+    ///
+    /// `serve` gets the future that a graceful shutdown waits for. Dropping the future of `run_until`
+    /// drops that of `serve`, and nothing else.
     ///
     /// # Errors
     ///
-    /// The reason for which the process has to end: the fatal failure, or the server's own error.
+    /// The reason to end the process: the fatal failure, or the server's own error.
     ///
     /// # Example
     ///

@@ -1,4 +1,4 @@
-//! stdin and stdout on plain threads, which do not hold up the end of the process.
+//! stdin and stdout on plain threads, which do not delay the end of the process.
 
 mod reader;
 mod writer;
@@ -7,12 +7,12 @@ pub use self::{reader::StdinReader, writer::StdoutWriter};
 
 /// stdin and stdout as a transport whose end does not wait for the client.
 ///
-/// tokio reads stdin and writes stdout on threads of the runtime, and a runtime that is dropped waits
-/// for them: a `main` that returns hangs while the client keeps stdin open, or does not read stdout.
-/// These halves use plain threads instead, and the process ends when `main` returns.
+/// tokio reads stdin and writes stdout on threads of the runtime, and dropping a runtime waits for
+/// them. So a `main` that returns would hang while the client keeps stdin open, or does not read
+/// stdout. These halves use plain threads, and the process ends when `main` returns.
 ///
-/// `Resilient::run` makes this exchange by itself for the transports that it can recognize, among them
-/// rmcp's `stdio()`. Use this function for a transport of your own around stdin and stdout:
+/// `Resilient::run` uses them by itself for known transports, such as rmcp's `stdio()`. Use this
+/// function for a transport of your own around stdin and stdout:
 ///
 /// ```
 /// use mcp_resilience::rmcp::stdio;
@@ -24,9 +24,9 @@ pub use self::{reader::StdinReader, writer::StdoutWriter};
 /// # let _ = transport;
 /// ```
 ///
-/// The threads start with the first use. The thread that reads cannot be stopped while it waits
-/// for input: when the reader is dropped, the thread ends with the next input, which is lost, or
-/// with the process.
+/// The threads start with the first use. The reading thread cannot be stopped while it waits for
+/// input: after the reader is dropped, the thread ends with the next input, which is lost, or with
+/// the process.
 #[must_use]
 pub fn stdio() -> (StdinReader, StdoutWriter) {
     (StdinReader::default(), StdoutWriter::default())

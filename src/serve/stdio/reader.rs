@@ -10,20 +10,20 @@ use tokio::{
     sync::mpsc::{Receiver, Sender, channel},
 };
 
-/// The most that one read takes: what a pipe of Linux holds.
+/// The most that one read takes: the size of a pipe on Linux.
 const CHUNK: usize = 64 * 1024;
 
 /// stdin, read on a thread of its own. See [`stdio`](super::stdio()).
 #[derive(Default)]
 pub struct StdinReader {
-    // None until the first read.
+    // `None` until the first read.
     chunks: Option<Receiver<io::Result<Vec<u8>>>>,
     chunk: Vec<u8>,
     taken: usize,
 }
 
 impl AsyncRead for StdinReader {
-    /// Fails if stdin cannot be read, or if no thread can be started for it.
+    /// Fails if stdin cannot be read, or no thread can be started for it.
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -66,7 +66,7 @@ fn start() -> io::Result<Receiver<io::Result<Vec<u8>>>> {
 }
 
 fn read_all(to: &Sender<io::Result<Vec<u8>>>) {
-    // Not a file of our own: std may have read ahead for an earlier reader in this process.
+    // Not a file of our own: std may have buffered input for an earlier reader in this process.
     let mut stdin = io::stdin();
     let mut buffer = vec![0; CHUNK];
     loop {

@@ -11,13 +11,13 @@ use tokio::{
     sync::mpsc::{Receiver, Sender, channel},
 };
 
-/// The most that one write hands over.
+/// The most that one write takes.
 const CHUNK: usize = 64 * 1024;
 
 /// stdout, written on a thread of its own. See [`stdio`](super::stdio()).
 #[derive(Default)]
 pub struct StdoutWriter {
-    // None until the first write, and after the shutdown.
+    // `None` until the first write, and after the shutdown.
     writing: Option<Writing>,
 }
 
@@ -54,9 +54,9 @@ impl Writing {
 }
 
 impl AsyncWrite for StdoutWriter {
-    /// Takes up to 64 KiB, once the write before is done.
+    /// Takes up to 64 KiB, once the previous write is done.
     ///
-    /// Fails if the write before failed, or if no thread can be started.
+    /// Fails if the previous write failed, or no thread can be started.
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -100,7 +100,7 @@ fn write_all(chunks: &mpsc::Receiver<Vec<u8>>, done: &Sender<io::Result<()>>) {
     let mut stdout = io::stdout();
     for chunk in chunks {
         let written = stdout.write_all(&chunk).and_then(|()| stdout.flush());
-        // There is room: the next chunk comes after the answer to this one.
+        // There is room: the next chunk comes after the result of this one.
         if done.blocking_send(written).is_err() {
             return;
         }
