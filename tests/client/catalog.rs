@@ -376,6 +376,35 @@ async fn hints_do_not_count_from_an_announced_change_until_the_new_list_is_there
 }
 
 #[tokio::test]
+async fn tools_that_are_others_after_a_redial_are_told() {
+    let lists = [
+        json!([tool("look", true), tool("book", false), tool("old", true)]),
+        json!([tool("look", true), tool("book", false), tool("old", true)]),
+        json!([tool("look", false), tool("book", false), tool("new", true)]),
+    ];
+    let server = Scripted::start(move |seen, number| {
+        (seen.method() == "tools/list").then(|| {
+            let tools = &lists[number.min(2)];
+            result(&seen.message["id"], &json!({"tools": tools}))
+        })
+    })
+    .await;
+    let client = connect(Http::new(&*server.url)).await;
+    let mut changes = client.catalog().changes();
+    for _ in 0..2 {
+        within("a new connection", client.reconnect())
+            .await
+            .unwrap();
+    }
+    let change = within("a change", changes.next()).await.unwrap();
+    assert_eq!(change.added, ["new"]);
+    assert_eq!(change.removed, ["old"]);
+    assert_eq!(change.changed, ["look"]);
+    client.close().await;
+    assert_eq!(within("the end", changes.next()).await, None);
+}
+
+#[tokio::test]
 async fn a_call_that_runs_when_the_change_is_announced_is_not_repeated_by_its_old_hints() {
     let reads = Arc::new(AtomicUsize::new(0));
     let lists = Arc::clone(&reads);

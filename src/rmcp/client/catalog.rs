@@ -1,4 +1,4 @@
-use super::tool_changes;
+use super::tool_changes::{self, ToolChange, ToolChanges};
 use crate::{
     call::{Hints, Route, Side, ToolCall},
     failure::Failure,
@@ -28,7 +28,7 @@ pub struct Catalog {
 }
 
 #[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
     known: RwLock<Known>,
     // That of the last connection.
     route: RwLock<Option<Route>>,
@@ -145,6 +145,14 @@ impl Catalog {
         })
     }
 
+    /// Watches which tools the server lists in another way than before, from the last list on: after a
+    /// new connection, or an announcement.
+    #[must_use]
+    pub fn changes(&self) -> ToolChanges {
+        let (catalog, tools) = (Arc::downgrade(&self.shared), self.shared.tools());
+        ToolChanges::new(catalog, self.news(), tools)
+    }
+
     /// Whether the server lists a tool. `None` if no list was read, or the list is incomplete.
     pub(super) fn lists(&self, tool: &str) -> Option<bool> {
         self.read(|known| {
@@ -245,7 +253,7 @@ impl Catalog {
                 });
                 let listed = listed.collect();
                 if known.tools.is_some() {
-                    tool_changes::tell(&before, &tools);
+                    ToolChange::between(&before, &tools).log();
                 }
                 known.tools = Some(tools.into());
                 known.listed = listed;
@@ -308,6 +316,14 @@ impl Catalog {
         let changed = change(&mut known);
         self.shared.version.fetch_add(1, Relaxed);
         changed
+    }
+}
+
+impl Shared {
+    /// The last list.
+    pub(super) fn tools(&self) -> Option<Arc<[Tool]>> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.tools.clone()
     }
 }
 

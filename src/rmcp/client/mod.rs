@@ -76,7 +76,7 @@
 //! | the list cannot be read at a dial | the client works, with the earlier list if there is one; else [`Client::tools`] returns the failure, and calls have no hints |
 //! | the same at the first dial, and the server asks to wait | if the wait fits into the start timeout, the client waits and reads the list again |
 //! | the server announces `tools/list_changed` | the hints of the list no longer count, also for running calls; the list is read again in the background |
-//! | a tool is listed differently than before (hints, schema, text) | its name is logged; a call that began before is not repeated |
+//! | a tool is listed differently than before (hints, schema, text) | its name is logged, and [`Catalog::changes`] tells it; a call that began before is not repeated |
 //! | a reading in the background fails | it is repeated after 0.5 s, then after twice as long, up to 1 min, and never earlier than the server asked |
 //! | a server announces changes all the time | the same pauses between two readings |
 //! | a cursor is repeated; more than 1,000 pages or 10,000 tools | the list ends there; [`Catalog::incomplete`] says why |
@@ -225,6 +225,7 @@ pub use self::{
     connection::Connection,
     connector::Connector,
     errors::{classify_call, classify_start},
+    tool_changes::{ToolChange, ToolChanges},
     transport_fn::{TransportFn, line_transport, transport_fn},
 };
 #[cfg(feature = "rmcp-client-http")]
