@@ -1,5 +1,7 @@
 //! Servers that nobody here wrote: called, killed in mid-call, restarted, and called again.
 
+mod sweep;
+
 use crate::support::{
     Log, MS, Peer, Port, Proxy, SECOND, kill_last, reconnect, resilience, retry, within,
 };
