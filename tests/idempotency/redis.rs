@@ -13,6 +13,7 @@ use mcp_resilience::{
     },
 };
 use std::{
+    collections::HashMap,
     env, fs, io,
     net::TcpListener,
     path::PathBuf,
@@ -226,6 +227,52 @@ async fn a_layer_lasts_through_a_restart_of_redis() {
     server.restart().await;
     assert_eq!(again.await.unwrap().unwrap(), first.replayed());
     assert_eq!(other.await.unwrap().unwrap(), Answer::ok(2));
+}
+
+/// How often the server was asked for each command, by its own count.
+async fn counted(server: &Server) -> HashMap<String, u64> {
+    let client = redis::Client::open(server.url()).unwrap();
+    let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+    let mut command = redis::cmd("INFO");
+    let text: String = command
+        .arg("commandstats")
+        .query_async(&mut connection)
+        .await
+        .unwrap();
+    let counts = text.lines().filter_map(|line| {
+        let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+        Some((name.to_owned(), rest.split(',').next()?.parse().unwrap()))
+    });
+    counts.collect()
+}
+
+#[tokio::test]
+async fn a_call_takes_two_round_trips() {
+    let Some(server) = Server::start(&[]).await else {
+        return;
+    };
+    let layer = IdempotencyLayer::with_store(server.store().await);
+    let tools = layer.layer(service_fn(async |_: Call| Ok::<_, Failure>(Answer::ok(1))));
+    let call = |number: u32| {
+        let call = Call::keyed("book", &format!("order-{number}"));
+        tools.clone().oneshot(call)
+    };
+    // The first brings the scripts there.
+    call(0).await.unwrap();
+    server.say(&["CONFIG", "RESETSTAT"]).await;
+    for number in 1..=20 {
+        assert!(!call(number).await.unwrap().is_replayed);
+    }
+    let counts = counted(&server).await;
+    assert_eq!(counts["evalsha"], 40, "{counts:?}");
+    for number in 1..=20 {
+        assert!(call(number).await.unwrap().is_replayed);
+    }
+    let counts = counted(&server).await;
+    assert_eq!(counts["evalsha"], 60, "one for a replay: {counts:?}");
+    for other in ["eval", "script|load", "ping", "multi", "exec"] {
+        assert_eq!(counts.get(other), None, "{counts:?}");
+    }
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -29,6 +29,7 @@ const LONG: Duration = Duration::from_secs(600);
 struct Disk {
     works: InMemoryBackend,
     is_broken: Arc<AtomicBool>,
+    syncs: Arc<AtomicUsize>,
 }
 
 impl Disk {
@@ -55,6 +56,7 @@ impl StorageBackend for Disk {
 
     fn sync_data(&self) -> io::Result<()> {
         self.check()?;
+        self.syncs.fetch_add(1, Relaxed);
         self.works.sync_data()
     }
 
@@ -70,6 +72,7 @@ async fn a_lease_ends_with_an_outcome_only_once_that_is_on_the_disk() {
     let disk = Disk {
         works: InMemoryBackend::new(),
         is_broken: Arc::clone(&is_broken),
+        syncs: Arc::default(),
     };
     let store = RedbStore::on(open::on(disk).unwrap()).unwrap();
     let records = ["done", "released", "late"].map(|key| {
@@ -91,5 +94,28 @@ async fn a_lease_ends_with_an_outcome_only_once_that_is_on_the_disk() {
     for (record, is_held) in [(done, true), (released, true), (late, false)] {
         let renewed = store.renew(record, token, LONG).await.unwrap();
         assert_eq!(renewed, is_held, "as it is on the disk");
+    }
+}
+
+#[tokio::test]
+async fn a_call_takes_two_durable_writes() {
+    let syncs = Arc::new(AtomicUsize::new(0));
+    let disk = Disk {
+        works: InMemoryBackend::new(),
+        is_broken: Arc::default(),
+        syncs: Arc::clone(&syncs),
+    };
+    let store = RedbStore::on(open::on(disk).unwrap()).unwrap();
+    for number in 0..20 {
+        let key = IdempotencyKey::new(format!("order-{number}")).unwrap();
+        let record = RecordId::new(None, &key);
+        let claim = Claim::new(Fingerprint::from_bytes([1; 32]), LONG, LONG);
+        let token = claim.token;
+        syncs.store(0, Relaxed);
+        let claimed = store.claim(&record, claim).await.unwrap();
+        assert_eq!((claimed, syncs.load(Relaxed)), (Claimed::Ours, 1));
+        let done = Ending::Done(Value::new(1, *b"R{}"));
+        assert!(store.complete(&record, token, done, LONG).await.unwrap());
+        assert_eq!(syncs.load(Relaxed), 2);
     }
 }
