@@ -1,4 +1,3 @@
-use super::counts::Counts;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     fs::File,
@@ -9,14 +8,13 @@ use std::{
 /// The longest line that is read: a longer one is none of the log's.
 const LINE: usize = 64 * 1024;
 
-/// Reads all files, or stdin.
-pub(super) fn all(files: &[PathBuf]) -> io::Result<Counts> {
-    let mut counts = Counts::default();
+/// Hands on each line of all files, or of stdin, without its end.
+pub(super) fn all(files: &[PathBuf], mut each: impl FnMut(&[u8])) -> io::Result<()> {
     if files.is_empty() {
         let bar = bar(None);
-        lines(io::stdin().lock(), &mut counts, &bar)?;
+        lines(io::stdin().lock(), &mut each, &bar)?;
         bar.finish_and_clear();
-        return Ok(counts);
+        return Ok(());
     }
     let mut opened = Vec::new();
     for path in files {
@@ -32,10 +30,10 @@ pub(super) fn all(files: &[PathBuf]) -> io::Result<Counts> {
     }
     let bar = bar(Some(opened.iter().map(|(_, length)| length).sum()));
     for (file, _) in opened {
-        lines(file, &mut counts, &bar)?;
+        lines(file, &mut each, &bar)?;
     }
     bar.finish_and_clear();
-    Ok(counts)
+    Ok(())
 }
 
 /// A bar on a terminal, nothing elsewhere.
@@ -57,7 +55,7 @@ fn bar(length: Option<u64>) -> ProgressBar {
     }
 }
 
-fn lines(from: impl Read, counts: &mut Counts, bar: &ProgressBar) -> io::Result<()> {
+fn lines(from: impl Read, each: &mut impl FnMut(&[u8]), bar: &ProgressBar) -> io::Result<()> {
     let mut from = BufReader::with_capacity(256 * 1024, from);
     let mut line = Vec::with_capacity(LINE);
     let mut unshown = 0;
@@ -75,7 +73,7 @@ fn lines(from: impl Read, counts: &mut Counts, bar: &ProgressBar) -> io::Result<
         }
         let text = line.trim_ascii_end();
         if !text.is_empty() {
-            counts.add(text);
+            each(text);
         }
     }
 }
