@@ -36,9 +36,8 @@ pub(crate) fn escaped(text: &str, limit: usize, kept: &[char]) -> String {
     out
 }
 
-/// Whether a character, after this one, shows nothing or changes how its neighbours read: a
-/// control, the end of a line to some readers, a mark that turns the direction of the text, or
-/// one that is invisible.
+/// Whether a character after this one is invisible, or changes how its neighbours read: a control
+/// character, a line end for some readers, or a mark for the direction of the text.
 ///
 /// Joiners and the two selectors of a style belong to emoji and to some scripts. One of them is
 /// seen if it follows a visible character outside of ASCII.

@@ -1,10 +1,10 @@
-//! The one way out for text.
+//! The only way out for text.
 //!
-//! Whatever this crate writes to a log line, an event or a span passes [`redacted`], which masks
-//! secrets, or [`shown`], which also bounds and escapes it. Secrets are known by three things: the
-//! [name](keys) of the argument that holds them, their [shape](shapes), and that they were masked
-//! in the arguments of the [call](scope) that is being polled, or, where none is, of any call that
-//! is [running]. What is left goes through the user's own hook.
+//! All text that this crate writes to a log line, an event or a span passes [`redacted`], which masks
+//! secrets, or [`shown`], which also bounds and escapes it. A secret is recognized by the
+//! [name](keys) of its argument, by its [shape](shapes), or because it was masked in the arguments of
+//! the [call](scope) that is being polled. If no call is being polled, all [running] calls count.
+//! Then the text passes the user's own hook.
 
 mod beginnings;
 mod hidden;
@@ -26,17 +26,17 @@ pub(crate) use self::{
 };
 use std::borrow::Cow;
 
-/// A text is read for secrets, or as JSON, up to here. More than is ever written, so that no
-/// secret is cut before it is seen.
+/// The longest part of a text that is read for secrets, or as JSON. It is more than is ever written,
+/// so that a secret is seen before it is cut.
 pub(crate) const SCAN_LIMIT: usize = 16 * 1024;
 
-/// How much of a message is kept or written.
+/// The longest part of a message that is kept or written.
 pub(crate) const MESSAGE_LIMIT: usize = 4 * 1024;
 
-/// How much of a name is shown or written.
+/// The longest part of a name that is shown or written.
 pub(crate) const NAME_LIMIT: usize = 256;
 
-/// Stands for what is not to be read.
+/// The mark in place of a secret.
 pub(crate) const MASK: &str = "[masked]";
 
 /// At most the first 16 KiB of a text, without secrets. What is hidden in it is still there.

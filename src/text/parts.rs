@@ -8,8 +8,8 @@ const SHORTEST: usize = 4;
 /// A key of 4096 bits has about fifty.
 const MOST_LINES: usize = 128;
 
-/// Sees each part: its lines, the credential after a scheme, the password after a user, the values of a
-/// list such as that of cookies; and all of it as it was before it was escaped.
+/// Sees each part of a secret: its lines, the credential after a scheme, the password after a user,
+/// the values of a list such as that of cookies. Also sees all of it as it was before it was escaped.
 pub(super) fn each(secret: &str, see: &mut dyn FnMut(&str)) {
     each_as_written(secret, see);
     let decoded = [percent_decoded(secret), unescaped(secret)];

@@ -1,13 +1,13 @@
-//! What is not to be read in texts that belong to no call: what a server writes to stderr while
-//! calls run, an event of a task in the background, the reason for the end of the process.
+//! Secrets in texts that belong to no call: what a server writes to stderr during calls, an event of
+//! a background task, the reason for the end of the process.
 //!
-//! Nobody knows whose values such a text quotes, so it is masked with those of all calls of the
-//! process that run, or that ended a moment ago. Without such a call this costs one load.
+//! It is unknown whose values such a text quotes. So it is masked with those of all calls of the
+//! process that run, or ended a moment ago. Without such a call this costs one load.
 //!
-//! Calls of other clients and connections count too. A tool may hand a secret on to a server of its own,
-//! under a name that says nothing: then only the call of the tool knows that it is one, and not the call
-//! that the server quotes. And servers of several connections may be the same process. What this costs is
-//! a mask too many where two calls have the same value.
+//! Calls of other clients and connections count too. A tool may pass a secret to a server of its own
+//! under a harmless name. Then only the tool's call knows that it is a secret, and not the call that
+//! the server quotes. And servers of several connections may be the same process. The price is a mask
+//! too many if two calls have the same value.
 
 use super::{
     MASK,

@@ -1,8 +1,8 @@
 //! The adapter for [tower-mcp](https://docs.rs/tower-mcp/0.25), the other Rust SDK (feature `tower-mcp`,
 //! which needs Rust 1.90).
 //!
-//! [`Resilient`] wraps an [`McpRouter`](::tower_mcp::McpRouter) and is the same service. Tool calls, resource
-//! reads and prompts go through one stack; every other method goes to the router as it is.
+//! [`Resilient`] wraps an [`McpRouter`](::tower_mcp::McpRouter) and is the same service. Tool calls,
+//! resource reads and prompts go through one stack. Every other method goes straight to the router.
 //!
 //! ```no_run
 //! use mcp_resilience::{fatal::Fatal, tower_mcp::Resilient};
@@ -29,16 +29,16 @@
 //!
 //! | The handler | The client gets |
 //! |---|---|
-//! | of a tool returns `Err(Failure)` by `?` | as the [class](crate::failure) says: flagged, or a JSON-RPC error |
+//! | of a tool returns `Err(Failure)` by `?` | a flagged result or a JSON-RPC error, by its [class](crate::failure) |
 //! | of a tool returns another `Err` | tower-mcp's text of it, flagged; through [`AnyError`] a crash, whose text stays in the log |
 //! | of a resource or a prompt returns `Err(Failure)` or an `AnyError` by `?` | a JSON-RPC error, as [`is_error`](crate::is_error) says |
 //! | of a resource or a prompt returns another `Err` | the JSON-RPC error that tower-mcp makes of it |
-//! | returns a result flagged by itself | that result, as it is |
+//! | returns a flagged result | that result, as it is |
 //! | panics, and the router does not catch panics | a crash (without this wrapper: no answer, ever) |
 //! | answers `InputRequired`, or makes a task | that answer, as it is |
 //!
-//! Whether the call ran is unknown, whatever error or flagged result the handler returns. If nothing was
-//! done yet, say so by [`before_running`](crate::Failure::before_running); if a repeat is fine, by
+//! Whatever error or flagged result a handler returns, whether the call ran is unknown. If nothing
+//! was done yet, call [`before_running`](crate::Failure::before_running). If a repeat is safe, call
 //! [`with_retryable`](crate::Failure::with_retryable).
 //!
 //! ```
@@ -61,27 +61,27 @@
 //! # let _ = tool;
 //! ```
 //!
-//! The failure gets out of the future in which the handler runs, also through layers of a single tool
-//! (`ToolBuilder::layer`) that pass its error on. In a task that the handler spawned it cannot be kept: it
-//! becomes a JSON-RPC error there, and is logged.
+//! The failure leaves the handler's future also through layers of a single tool
+//! (`ToolBuilder::layer`) that pass its error on. In a task that the handler spawned, it cannot be
+//! kept: it becomes a JSON-RPC error there, and is logged.
 //!
 //! # Hints
 //!
-//! Annotations and `outputSchema` come from the router's `tools/list`, as it passes by to any client. If a
-//! tool is called before any list has passed by, the router is asked for one. The lists of all sessions
-//! count together: where they differ, or change over time, a hint counts only if every list so far gave it.
-//! Reading a resource or a prompt may happen twice. A call that carries `inputResponses` or `requestState`
-//! may not run twice, whatever its tool.
+//! Annotations and `outputSchema` come from the router's answers to `tools/list` of any client. If a
+//! tool is called before any such answer, the router is asked for a list. The lists of all sessions
+//! count together. If they differ, or change over time, a hint counts only if every list so far had
+//! it. Reading a resource or a prompt may happen twice. A call with `inputResponses` or
+//! `requestState` may not run twice, whatever its tool.
 //!
 //! # Limits
 //!
-//! Those of the [preset](crate::preset), which a router did not have before: 10 minutes for an attempt
-//! without progress, further attempts within 55 s, three attempts of what may be repeated. At the end of the
-//! server running calls get 10 s ([`ResilientLayer::grace`]).
+//! Those of the [preset](crate::preset), which a router did not have before: 10 minutes for an
+//! attempt without progress, further attempts within 55 s, and three attempts if a repeat is allowed.
+//! At the end of the server, running calls get 10 s ([`ResilientLayer::grace`]).
 //!
-//! tower-mcp does not let a layer see the progress that a tool reports. For a tool that works for longer than
-//! the limit, set its [policy](crate::policy), or report by hand: the extensions of a request hold a
-//! [`Ticker`](crate::call::Ticker), and an [`Attempt`]:
+//! tower-mcp does not let a layer see a tool's reports of progress. For a tool that works longer than
+//! the limit, set a [policy](crate::policy), or report by hand: the extensions of a request hold a
+//! [`Ticker`](crate::call::Ticker) and an [`Attempt`]:
 //!
 //! ```
 //! use mcp_resilience::call::Ticker;
@@ -101,26 +101,28 @@
 //!
 //! # The end
 //!
-//! [`ResilientLayer::run`] ends a server on stdio when its client leaves, on SIGTERM, SIGINT or SIGHUP, and
-//! after the first fatal failure; its page has a table. [`ResilientLayer::run_until`] ends a server over
-//! HTTP, and has an example.
+//! [`ResilientLayer::run`] ends a server on stdio when its client leaves, on SIGTERM, SIGINT or
+//! SIGHUP, and after the first fatal failure. [`ResilientLayer::run_until`] ends a server over HTTP,
+//! and has an example.
 //!
 //! # Cancellation
 //!
-//! When the client cancels a request, the call is dropped, in an attempt as in a wait, and its line says
-//! `cancelled`. (tower-mcp alone only tells the handler, which may go on.) tower-mcp leaves the request without
-//! an answer if an attempt ran; in a wait it answers with an error, which the client ignores. It finds
-//! requests by their id alone, over all sessions: so a cancellation over HTTP may also meet the call of
-//! another session with that id, as it may without this wrapper, or miss a call while another with its id
-//! waited.
+//! If the client cancels a request, the call is dropped, in an attempt or in a wait, and its line
+//! says `cancelled`. (tower-mcp alone only tells the handler, which may go on.) After an attempt,
+//! tower-mcp leaves the request without an answer. In a wait it answers with an error, which the
+//! client ignores.
 //!
-//! # Not seen
+//! tower-mcp finds requests by their id alone, over all sessions. So a cancellation over HTTP may
+//! meet a call of another session with the same id, as without this wrapper. It may also miss a call
+//! while another with its id waits.
 //!
-//! tower-mcp keeps of a request's `_meta` only what it knows, so a key for
-//! [`idempotency`](crate::idempotency) does not arrive; a preset with that layer is not taken.
-//! The JSON-RPC layer of tower-mcp answers requests that it cannot read, so they leave no line in the log.
-//! A tool that runs as a task answers when the task begins: what becomes of it is up to the task. The session
-//! is in the log if the server bridges a [`SessionId`].
+//! # Limits of the adapter
+//!
+//! tower-mcp keeps only the known members of a request's `_meta`, so a key for
+//! [`idempotency`](crate::idempotency) does not arrive, and a preset with that layer is not accepted.
+//! tower-mcp's JSON-RPC layer answers requests that it cannot read, so they leave no line in the log.
+//! A tool that runs as a task answers when the task begins; the end of the task is not seen. The
+//! session is in the log if the server bridges a [`SessionId`].
 
 pub mod client;
 mod model;

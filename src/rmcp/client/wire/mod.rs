@@ -52,9 +52,9 @@
 //! *Unreadable* ends its call at once: [`InvalidOutput`](crate::Class::InvalidOutput), `Executed`, with the
 //! reason, the length and the beginning of the text as its [source](Unreadable). The connection is kept.
 //!
-//! Everything else without a running id is no answer: it is told as an event, at most ten a second, and in the
-//! failure of a call that times out or is lost while it waits. A text is told once, with the number of its
-//! pieces, and holds at most 4,096 messages.
+//! Any other text without a running id is no answer. It is an event, at most ten a second, and in the
+//! failure of a call that times out or is lost meanwhile. A text is reported once, with the number of
+//! its
 //!
 //! # Over HTTP
 //!
