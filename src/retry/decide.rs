@@ -1,4 +1,4 @@
-//! Whether a failed call is made again, and after which wait. Decides, and does nothing.
+//! Decides whether a failed call is repeated, and after which wait.
 
 use super::{
     settings::{Settings, Word},
@@ -10,10 +10,10 @@ use crate::{
 };
 use std::time::Duration;
 
-/// The gate: whether a repeat of this call is anybody's harm.
+/// The gate: whether repeating this call could cause harm.
 ///
-/// `ran_before`: an earlier attempt may have run, by a permission that holds no more. That the last
-/// attempt did not run is not enough then.
+/// `ran_before`: an earlier attempt may have run, by a permission that no longer holds. Then it is
+/// not enough that the last attempt did not run.
 pub(super) fn verdict(failure: &Failure, word: Word, ran_before: bool) -> Verdict {
     if failure.stopped().is_some() || failure.retryable() == Some(false) {
         return Verdict::Final;
@@ -25,13 +25,13 @@ pub(super) fn verdict(failure: &Failure, word: Word, ran_before: bool) -> Verdic
     }
     let did_not_run = match word {
         _ if ran_before => false,
-        // That it refused the call is only what the server says.
+        // That it refused the call is only a claim of the server.
         Word::ServerIsNotTrusted => failure.delivery() == Delivery::NotSent,
         _ => failure.delivery().did_not_run(),
     };
     let may_run_twice = match word {
         Word::MayRunTwice | Word::Hinted => true,
-        // What is known to have run brings the same answer again.
+        // A call that has run brings the same answer again.
         Word::RunsOnce => failure.delivery() == Delivery::Unknown,
         Word::Unsaid => failure.retryable() == Some(true),
         Word::NeverTwice | Word::ServerIsNotTrusted => false,
@@ -43,19 +43,19 @@ pub(super) fn verdict(failure: &Failure, word: Word, ran_before: bool) -> Verdic
     }
 }
 
-/// What is left of a limit in which waits and further attempts have to fit.
+/// The rest of a limit, in which waits and further attempts have to fit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
-    /// None without such a limit.
+    /// `None` without such a limit.
     pub(super) left: Option<Duration>,
-    /// What the next attempt needs at least.
+    /// The least that the next attempt needs.
     pub(super) needed: Duration,
-    /// Why there is no wait that does not fit.
+    /// The reason, if a wait does not fit.
     pub(super) stopped: Stopped,
 }
 
 impl Room {
-    /// A wait must be shorter than what is left, for the attempt needs time too.
+    /// A wait must be shorter than the rest, since the attempt needs time too.
     pub(super) fn fit(self, wait: Duration) -> Result<(), Stopped> {
         let fits = self
             .left
@@ -89,7 +89,7 @@ pub(super) fn wait(
         return Err(Stopped::HintTooLong);
     }
     fit(floor)?;
-    // What goes on top is ours to shorten; the floor is not.
+    // Jitter may be shortened; the floor may not.
     let longest = rooms.into_iter().filter_map(Room::longest).min();
     let widest = match longest {
         Some(longest) => ceiling.max(floor / 2).min(longest.saturating_sub(floor)),

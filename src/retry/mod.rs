@@ -1,28 +1,28 @@
-//! Makes a call again, if it may run again and waiting may help.
+//! Repeats a call, if a repeat is safe and waiting may help.
 //!
 //! # The gate
 //!
-//! A call is repeated only if it provably did not run, or somebody who knows said that it may run
+//! A call is repeated only if it did not run, or if the server or the user said that it may run
 //! twice:
 //!
 //! | The failure | Repeated |
 //! |---|---|
-//! | says `retryable: false`, or was given up before | never |
-//! | of a class that waiting does not help ([table](crate::failure)), whatever else it says | never |
-//! | did not run ([`Delivery::NotSent`], [`Delivery::Refused`]), by [one who knows](crate::failure#whether-the-tool-ran) | yes |
+//! | says `retryable: false`, or an inner layer gave it up | never |
+//! | of a class that waiting does not help ([table](crate::failure)) | never |
+//! | did not run ([`Delivery::NotSent`], [`Delivery::Refused`]), by [a source that knows](crate::failure#whether-the-tool-ran) | yes |
 //! | may have run, but has a key, and the server [runs it once](crate::call::ToolCall::runs_once) | yes |
-//! | may have run, and its [policy](crate::policy), or else [`repeat_ok`], says `false` of the tool | no, as below |
-//! | may have run, but the tool is read-only or idempotent, or its policy, or else [`repeat_ok`], says `true` | yes |
-//! | may have run, but says `retryable: true` in a structured envelope of the call, or has a code that is documented as one to repeat | yes |
-//! | may have run | no; the failure says [`Stopped::MayHaveRun`], and the model is told to verify first |
+//! | may have run, and its [policy](crate::policy), or else [`repeat_ok`], is `false` for the tool | no, as below |
+//! | may have run, but the tool is read-only or idempotent, or its policy, or else [`repeat_ok`], is `true` | yes |
+//! | may have run, but says `retryable: true` in a structured envelope of the call, or has a code that is documented as safe to repeat | yes |
+//! | may have run | no; the failure has [`Stopped::MayHaveRun`], and the model is asked to verify first |
 //!
-//! [`override_verdict`] has the last word: it may stop any repeat, and may repeat a call of a tool that it
-//! names where waiting may help.
+//! [`override_verdict`] has the last word. It may stop any repeat. It may permit one for a tool that
+//! it names, if waiting may help.
 //!
-//! That a request can be cloned says nothing of that: it only makes a repeat possible.
+//! `Clone` of the request only makes a repeat possible; it does not permit one.
 //!
-//! A [`Tool`](crate::Class::Tool) failure is of those that waiting does not help, unless it says
-//! `retryable: true`. A call whose session the server lost is repeated once.
+//! Waiting does not help a [`Tool`](crate::Class::Tool) failure, unless it says `retryable: true`. A
+//! call whose session the server lost is repeated once.
 //!
 //! # The wait
 //!
@@ -31,55 +31,59 @@
 //! | without a hint | `U(0, min(cap, base · 2^(n-1)))` |
 //! | with a hint `R` | `R + U(0, max(R/2, min(cap, base · 2^(n-1))))` |
 //!
-//! A call that was lost with a [good](crate::reconnect#good-connections) connection is repeated at once: the
-//! pause is [`reconnect`](crate::reconnect)'s, which makes one connection for all of them; and it
-//! costs none of the budget, since it happens to all calls at the same time. So it is for a lost
-//! session. Not for a timeout, and not where the next connection fails as well.
+//! A call that was lost with a [good](crate::reconnect#good-connections) connection is repeated at
+//! once, because [`reconnect`](crate::reconnect) does the waiting, with one dial for all calls. It
+//! costs none of the budget, since it happens to all calls at the same time. The same holds for a
+//! lost session. It does not hold for a timeout, nor if the next connection fails too.
 //!
-//! The cap holds for what is drawn, and has no say in hints: they have a maximum of their own. A hint
-//! is a floor, and jitter only goes on top. Zero is no hint, and does not set the backoff back. A wait
-//! that does not fit is not begun, nor one for a hint above [`max_retry_after`]: the failure goes up at
-//! once with the hint in it, and says why ([`Stopped`](crate::failure::Stopped)). A hint is never
-//! shortened: a call that comes back early is refused again.
+//! The cap bounds only what is drawn: hints have a maximum of their own. A hint is a floor, and
+//! jitter is added on top. A hint of zero is no hint. A wait that does not fit is not started, and
+//! neither is one for a hint above [`max_retry_after`]. Then the failure goes up at once with the
+//! hint, and with the reason ([`Stopped`](crate::failure::Stopped)). A hint is never shortened,
+//! because a call that comes back early is refused again.
 //!
-//! A hint holds for the call that got it. With a [`RetryAfterGate`] it holds for all calls to the same tool or
-//! server, and they go out one by one after it.
+//! A hint holds for the call that got it. With a [`RetryAfterGate`], it holds for all calls to the
+//! same tool or server, which then go out one by one.
 //!
 //! # The retry window and the deadline
 //!
 //! | | Retry window | Deadline |
 //! |---|---|---|
 //! | bounds | when waits and further attempts may begin | how long the whole call may go on |
-//! | an attempt that runs | goes on; its own [timeout](crate::timeout) bounds it | is dropped |
-//! | counts from | the first time that the call is waited for | the same, and anew from each report of [progress](crate::call::Progress), up to the [`ceiling`] |
-//! | a wait or an attempt that does not fit | is not begun: [`Stopped::Window`] | is not begun: [`Stopped::Deadline`] |
+//! | a running attempt | goes on; its own [timeout](crate::timeout) bounds it | is dropped |
+//! | counts from | the first poll of the call | the same, and again from each report of [progress](crate::call::Progress), up to the [`ceiling`] |
+//! | a wait or an attempt that does not fit | is not started: [`Stopped::Window`] | is not started: [`Stopped::Deadline`] |
 //!
-//! A call that ran into the limit of an attempt is not made again when the window leaves less than that
+//! A call that ran into the limit of an attempt is not repeated if the window leaves less than that
 //! limit after the wait. Waiting for the readiness of a later attempt ends with the window.
 //!
 //! The deadline follows progress because the caller does: a client that resets its clock on progress
-//! does not hang up. For a call that reports nothing it is the longest that it may take. The window does
-//! not follow it.
+//! does not hang up. For a call that reports nothing, the deadline is the longest that it may take.
+//! The window does not follow progress.
 //!
 //! # The budget
 //!
-//! The repeats of all tools are paid out of one budget: a share of the calls that succeed, plus a
-//! number a second. In it each tool has a share of its own, so that a broken tool does not use up what
-//! the others need: half of a full budget, and after that what its own successes pay. A tool takes its
-//! share also when the budget is empty, and the budget owes it then: in the long run no more is repeated
-//! than the settings say. The first 256 tools that fail have shares; further ones have one together, and
-//! so have all resources, and all prompts. A [policy](crate::policy) may give a tool a budget apart.
+//! The repeats of all tools are paid from one budget: a share of the calls that succeed, plus a
+//! number per second.
+//!
+//! Each tool has a share of its own in it, so that a broken tool does not use up the budget of the
+//! others. The share is half of a full budget, and after that what the tool's own successes pay. A
+//! tool gets its share even if the budget is empty, and the budget then owes it: in the long run
+//! there are no more repeats than the settings say.
+//!
+//! The first 256 tools that fail have shares. Further tools have one together, and so have all
+//! resources and all prompts. A [policy](crate::policy) may give a tool a budget of its own.
 //!
 //! # Defaults
 //!
 //! | Setting | Default | Set by |
 //! |---|---|---|
-//! | attempts, the first included | 3 | [`max_attempts`] |
+//! | attempts in all | 3 | [`max_attempts`] |
 //! | waits | [`Backoff`](crate::backoff::Backoff): 1 s, doubled up to 30 s, full jitter | [`backoff`], [`waits`] |
-//! | retry window | 55 s, since callers hang up at 60 s; the deadline where only that is set | [`retry_window`] |
+//! | retry window | 55 s, since callers hang up at 60 s; the deadline, if only that is set | [`retry_window`] |
 //! | deadline of the whole call | none | [`deadline`] |
 //! | ceiling of a deadline that follows progress | 1 h, or the deadline if that is longer | [`ceiling`] |
-//! | longest hint that is waited for | 5 min, or the retry window if that is shorter | [`max_retry_after`] |
+//! | longest hint to wait for | 5 min, or the retry window if that is shorter | [`max_retry_after`] |
 //! | budget: how many repeats, over all clones | 20 % of the calls that succeed, plus 1 per second, 10 at once | [`budget`] |
 //! | other settings for single tools | none | [`policies`] |
 //! | the last word on a repeat | none | [`override_verdict`] |
@@ -88,22 +92,22 @@
 //!
 //! # When to use it
 //!
-//! Outside [`classify`](crate::classify) and of whatever limits concurrency, so that nothing is
-//! held while it waits; inside [`is_error`](crate::is_error), for what became a result cannot be
-//! told from one. Twice in a stack does no harm: what the inner one gave up, the outer one leaves
-//! alone.
+//! Outside [`classify`](crate::classify) and all layers that limit concurrency, so that nothing is
+//! held while it waits. Inside [`is_error`](crate::is_error), because a result cannot be recognized
+//! as a failure. Twice in a stack does no harm: the outer layer does not repeat what the inner one
+//! gave up.
 //!
 //! # Without `classify`
 //!
-//! This layer believes what a [`Failure`](crate::Failure) says of whether the call ran, whoever made it.
-//! [`classify`](crate::classify) is the border that takes back what a failure says of another call. So a
-//! tool that calls on through a stack or a connection of its own, and passes on a failure of that by `?`,
-//! **runs again after half its work** unless there is a border between it and this layer. Without one, make
-//! new failures of those errors in the tool.
+//! This layer believes the claims of a [`Failure`](crate::Failure) about whether the call ran,
+//! whoever made it. [`classify`](crate::classify) is the border that resets the claims about another
+//! call. A tool may call on through a stack or a connection of its own, and pass on a failure by `?`.
+//! Without a border in between, such a tool **runs again after half its work**. So without
+//! `classify`, make new failures of those errors in the tool.
 //!
 //! # Cancellation
 //!
-//! Dropping the future stops everything at once, in an attempt as in a wait.
+//! Dropping the future stops everything at once, in an attempt or in a wait.
 //!
 //! # Example
 //!
@@ -136,7 +140,7 @@
 //! # }
 //! ```
 //!
-//! Other settings, and the user's own word on which tools may run twice:
+//! Other settings, and a function that says which tools may run twice:
 //!
 //! ```
 //! use mcp_resilience::{backoff::Backoff, retry::RetryLayer};

@@ -18,7 +18,7 @@ use std::{
 };
 use tower::{Layer, Service};
 
-/// Makes a call again, if it may run again and waiting may help.
+/// Repeats a call, if a repeat is safe and waiting may help.
 ///
 /// See the [module page](super).
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub struct Retry<S> {
 }
 
 impl<S> Retry<S> {
-    /// Makes the calls of a service again, with the defaults.
+    /// Repeats the calls of a service, with the defaults.
     #[must_use]
     pub fn new(inner: S) -> Self {
         RetryLayer::new().layer(inner)

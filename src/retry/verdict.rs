@@ -4,7 +4,7 @@ use crate::{
 };
 use std::{fmt, sync::Arc};
 
-/// What the [gate](super#the-gate) says of a failed call.
+/// The [gate](super#the-gate)'s verdict on a failed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -12,11 +12,11 @@ pub enum Verdict {
     Repeat,
     /// Waiting would not help, or the failure was given up before.
     Final,
-    /// Waiting may help, but nothing says that the call may run again.
+    /// Waiting may help, but nothing permits a repeat.
     MayHaveRun,
 }
 
-/// What [`override_verdict`](super::RetryBuilder::override_verdict) says to a [`Verdict`].
+/// The answer of [`override_verdict`](super::RetryBuilder::override_verdict) to a [`Verdict`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Override {
@@ -24,8 +24,8 @@ pub enum Override {
     Keep,
     /// The call is not repeated.
     Stop,
-    /// A call of the tool with this name is repeated though it may have run: it may run twice. Changes
-    /// nothing for another tool, for resources and prompts, or for [`Verdict::Final`].
+    /// A call of the tool with this name is repeated even if it may have run. Has no effect for
+    /// another tool, for resources and prompts, and for [`Verdict::Final`].
     RepeatTool(&'static str),
 }
 
@@ -42,7 +42,7 @@ impl Overrides {
         Self(Some(Arc::new(last_word)))
     }
 
-    /// Whether a call passes the gate that has this verdict; if not, and waiting might help, why.
+    /// Whether a call with this verdict passes the gate. If not, and waiting might help, the reason.
     pub(super) fn pass(
         &self,
         call: Option<&impl ToolCall>,
