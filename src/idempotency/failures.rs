@@ -1,4 +1,4 @@
-//! What the layer answers by itself.
+//! The failures that the layer itself returns.
 
 use super::store::StoreError;
 use crate::{
@@ -13,13 +13,13 @@ pub mod codes {
     pub const IN_FLIGHT: &str = "idempotency_in_flight";
     /// The key was used for another tool, or with other arguments.
     pub const CONFLICT: &str = "idempotency_conflict";
-    /// An earlier call with the key began, and nobody knows how it ended.
+    /// An earlier call with the key began, and its end is unknown.
     pub const UNKNOWN: &str = "idempotency_unknown";
     /// An earlier call with the key is done, and its answer is not kept.
     pub const NOT_KEPT: &str = "idempotency_not_kept";
-    /// The key is not one.
+    /// The key is invalid.
     pub const INVALID_KEY: &str = "idempotency_key_invalid";
-    /// The tool wants a key.
+    /// The tool requires a key.
     pub const KEY_REQUIRED: &str = "idempotency_key_required";
 }
 

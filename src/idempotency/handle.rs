@@ -19,8 +19,8 @@ const MOST: usize = 10_000;
 
 /// The runs of a layer that have lost their caller, and the way to settle an unknown outcome.
 ///
-/// The layer, its services and the handles share the runs. When the last of them is dropped, the runs
-/// that are left are dropped too.
+/// The layer, its services and the handles share the runs. When the last of them is dropped, the
+/// remaining runs are dropped too.
 #[derive(Clone)]
 pub struct IdempotencyHandle {
     config: Arc<Config>,
@@ -62,7 +62,7 @@ impl IdempotencyHandle {
         self.config.key_of_argument(call)
     }
 
-    /// Which store it is, if its records end with this process.
+    /// The name of the store, if its records end with this process.
     #[cfg(feature = "rmcp")]
     pub(crate) fn store_of_process(&self) -> Option<String> {
         let is_lasting = self.config.store.outlives_process();
@@ -78,16 +78,16 @@ impl IdempotencyHandle {
     /// Waits until no run goes on without a caller. Dropping the future stops only the waiting.
     pub async fn idle(&self) {
         let mut count = self.runs.count.subscribe();
-        // The sender is in our hands.
+        // The sender is owned here.
         let _ = count.wait_for(|count| *count == 0).await;
     }
 
-    /// Says what an unknown call brought: it ran, with this answer. Later attempts get the answer. Of a call
-    /// that asks for input, it is the answer of the round that is unknown.
-    /// `false` if the call is not unknown; then nothing changes.
+    /// Settles an unknown call: it ran, with this answer. Later attempts get the answer. For a call
+    /// that asks for input, it is the answer of the unknown round. Returns `false` if the call is not
+    /// unknown; then nothing changes.
     ///
-    /// `identity` is what the [scope](super::IdempotencyBuilder::scope) gave for its caller: by
-    /// default the value of the `Authorization` header, or `None` without one.
+    /// `identity` is that of the caller: the result of the [scope](super::IdempotencyBuilder::scope),
+    /// by default the value of the `Authorization` header, or `None` without one.
     ///
     /// # Errors
     ///
@@ -102,8 +102,8 @@ impl IdempotencyHandle {
         self.settle(identity, key, Some(value)).await
     }
 
-    /// Says that an unknown call did not run. A later attempt runs it. `false` if the call is not
-    /// unknown; then nothing changes.
+    /// Settles an unknown call: it did not run. A later attempt runs it. Returns `false` if the call
+    /// is not unknown; then nothing changes.
     ///
     /// # Errors
     ///

@@ -1,39 +1,43 @@
-//! Runs a call that has a key once, and brings its first answer to each attempt.
+//! Runs a call with a key once, and answers its repeats with the first answer.
 //!
-//! A call whose answer was lost can be neither repeated nor trusted, unless the server knows it again. With
-//! this layer it does: the caller gives the call a key, the same for all its attempts. The layer claims the
-//! key in a [store], runs the call, keeps its outcome, and answers later attempts from the store:
-//! across lost connections, and with a suitable store across restarts and replicas.
+//! If the answer of a call is lost, the client can neither repeat the call nor trust it. With this
+//! layer, the server knows the call again. The caller gives the call a key, the same for all its
+//! attempts. The layer claims the key in a [store], runs the call, keeps its outcome, and answers
+//! later attempts from the store. This works across lost connections, and with a suitable store
+//! across restarts and replicas.
 //!
 //! | A call comes with a key that | This layer |
 //! |---|---|
 //! | is new | claims it, runs the call, keeps the outcome, answers |
-//! | runs, here or on another replica | waits for that run; after 55 s fails with [`codes::IN_FLIGHT`]: `Unavailable`, not sent, and a wait |
+//! | is running, here or on another replica | waits for that run; after 55 s fails with [`codes::IN_FLIGHT`]: `Unavailable`, not sent, and a wait |
 //! | is done, with the same tool and arguments | answers with the kept outcome, field for field, marked by [`REPLAYED_META`] in `_meta` and by `replayed` in the log |
 //! | was used with another tool or other arguments | fails with [`codes::CONFLICT`]: `InvalidInput` |
-//! | was claimed by a run that died | runs it again if the tool may run twice, else fails with [`codes::UNKNOWN`]: it may have run, and nobody knows |
+//! | was claimed by a run that died | runs it again if the tool may run twice, else fails with [`codes::UNKNOWN`]: it may have run |
 //! | belongs to a call that asks for input | takes each round by itself: see [below](#rounds) |
 //! | is done, and its answer was too large to keep, or cannot be read | fails with [`codes::NOT_KEPT`]: it has run |
-//! | is no key | fails with [`codes::INVALID_KEY`]: `InvalidInput` |
+//! | is invalid | fails with [`codes::INVALID_KEY`]: `InvalidInput` |
 //!
-//! A call without a key passes, unless its tool [requires one](IdempotencyBuilder::require_key). So do
-//! resources and prompts: reading may happen twice. While the store cannot be reached, nothing runs:
-//! `Unavailable`, not sent; or, by [choice](IdempotencyBuilder::run_unprotected), without protection.
+//! A call without a key passes, unless its tool [requires one](IdempotencyBuilder::require_key). So
+//! do resources and prompts, since reading may happen twice. While the store cannot be reached,
+//! nothing runs: `Unavailable`, not sent. [`run_unprotected`](IdempotencyBuilder::run_unprotected)
+//! runs calls without protection instead.
 //!
 //! # What is promised
 //!
 //! - A tool that may not run twice has at most one run for each key of an identity, as long as the outcome
 //!   is kept.
 //! - Each answer is the answer of that run.
-//! - What got lost is called unknown. It is never repeated, and never taken for a success.
+//! - A lost outcome is *unknown*. It is never repeated, and never taken for a success.
 //!
-//! **And what is not.** An effect outside of the store and its record are two things. If the process dies
-//! between the two, the call is *unknown*: the store cannot know on which side it died. The lease of the
-//! claim ends, later attempts fail with [`codes::UNKNOWN`], and somebody has to look. Then the host
-//! [settles](IdempotencyHandle) the call: it ran, with this answer; or it did not. A tool closes that gap
-//! with the key itself: it hands the key on to a service that honours it (as Stripe does), or writes it in
-//! the transaction of its effect. Such a tool may run twice, and says so (`idempotentHint`); then a run
-//! that died is made again.
+//! **What is not promised.** An effect outside the store and the record of it are two things. If the
+//! process dies between the two, the call is *unknown*: the store cannot know on which side it died.
+//! The lease of the claim ends, and later attempts fail with [`codes::UNKNOWN`]. Then somebody has to
+//! look, and the host [settles](IdempotencyHandle) the call: it ran, with this answer, or it did not
+//! run.
+//!
+//! A tool closes that gap with the key itself. It passes the key to a service that honours keys (as
+//! Stripe does), or writes it in the transaction of its effect. Such a tool may run twice, and says
+//! so (`idempotentHint`). Then a run that died is repeated.
 //!
 //! # The end of a run
 //!
@@ -41,8 +45,8 @@
 //! |---|---|
 //! | a result, flagged or not; a request for input; a task | done: later attempts get it |
 //! | a failure of the tool, of its input or output; a crash; an error of the protocol | done: later attempts get it |
-//! | a failure that says that the call did not run ([`NotSent`](crate::Delivery::NotSent), [`Refused`](crate::Delivery::Refused)) | new again: nothing ran |
-//! | a failure of the connection, of time, or of the process, that may have run | unknown |
+//! | a failure that says that the call did not run ([`NotSent`](crate::Delivery::NotSent), [`Refused`](crate::Delivery::Refused)) | new again |
+//! | a failure of the connection, of time, or of the process, after which the call may have run | unknown |
 //! | a cancellation | unknown |
 //!
 //! # Rounds
@@ -72,33 +76,34 @@
 //! 4. the header `Idempotency-Key` of the HTTP request;
 //! 5. the [argument](IdempotencyBuilder::argument) that is named for the tool.
 //!
-//! The key comes from the host, which knows that two attempts are one call. A model that fills it in mints
-//! a new one each time.
+//! The key comes from the host, which knows that two attempts are one call. A model would invent a
+//! new key each time.
 //!
 //! # Who sees whose answers
 //!
-//! Keys live in the scope of an identity: by default the value of the request's `Authorization`. Another
-//! identity with the same key has another record, and gets neither the answer nor a hint. **Callers without
-//! `Authorization` are one identity**: whoever knows the key gets the answer. Random keys cannot be
-//! guessed; for others, say by [`scope`](IdempotencyBuilder::scope) who the caller is. Tokens that are
-//! renewed are new identities: take the subject of the token then.
+//! Keys belong to an identity, by default the value of the request's `Authorization`. Another
+//! identity with the same key has another record, and gets neither the answer nor a hint. **Callers
+//! without `Authorization` are one identity**: with the key, they get the answer. Random keys cannot
+//! be guessed; for other keys, set [`scope`](IdempotencyBuilder::scope). A renewed token is a new
+//! identity: use the subject of the token then.
 //!
 //! A store holds hashes of identities, keys and arguments, and the answers as they are.
 //!
 //! # Cancellation
 //!
-//! A call that is dropped may only have lost its connection. So its run goes on to its end, and the next
-//! attempt finds the outcome. It belongs to the layer: its [`IdempotencyHandle`] waits for such runs, they
-//! have a [limit](IdempotencyBuilder::run_limit), and are dropped with the layer. A call that only waits for
-//! another run is dropped. A call that is cancelled in so many words
-//! ([`Cancellation`](crate::call::Cancellation)) stops; its outcome is unknown if it had begun.
+//! A dropped call may only have lost its connection. So its run goes on to its end, and the next
+//! attempt finds the outcome. The run belongs to the layer: its [`IdempotencyHandle`] waits for such
+//! runs, they have a [limit](IdempotencyBuilder::run_limit), and they are dropped with the layer. A
+//! call that only waits for another run is dropped. An explicit cancellation
+//! ([`Cancellation`](crate::call::Cancellation)) stops the call; if it had begun, its outcome is
+//! unknown.
 //!
 //! # Defaults
 //!
 //! | Setting | Default | Set by |
 //! |---|---|---|
 //! | outcomes are kept for | 24 h from the end of the run | [`keep`](IdempotencyBuilder::keep) |
-//! | a claim holds without a sign of life for | 30 s; a run renews it every 10 s | [`lease`](IdempotencyBuilder::lease) |
+//! | a claim holds without a renewal for | 30 s; a run renews it every 10 s | [`lease`](IdempotencyBuilder::lease) |
 //! | a call waits for another run | 55 s | [`wait`](IdempotencyBuilder::wait) |
 //! | a call waits for the store | 5 s; at the end of a run 30 s | [`patience`](IdempotencyBuilder::patience) |
 //! | a run without a caller goes on for | 1 h | [`run_limit`](IdempotencyBuilder::run_limit) |
@@ -107,31 +112,40 @@
 //! | a key is required | for no tool | [`require_key`](IdempotencyBuilder::require_key) |
 //! | identity | [`ToolCall::identity`](crate::call::ToolCall::identity) | [`scope`](IdempotencyBuilder::scope) |
 //!
-//! # What a server says
+//! # The capability of a server
 //!
-//! A server on rmcp has the experimental capability `io.crates.mcp-resilience/idempotency`: an object with `key`, the
-//! name of the key in `_meta`; and with `store`, a name that no other server has, if its records end with its
-//! process ([`Store::outlives_process`]); and with `identity`, which is `stable`, if a caller is not known by its
-//! `Authorization`: to a client that renews its token, only such a server honours keys. A client that makes a call again because of that capability does so
-//! only on a server that says the same: a server that was started anew with a store in memory does not know
-//! what ran before.
+//! A server on rmcp has the experimental capability `io.crates.mcp-resilience/idempotency`, an
+//! object:
 //!
-//! # What a store holds
+//! | Member | Is |
+//! |---|---|
+//! | `key` | the name of the key in `_meta` |
+//! | `store` | a name that no other server has, if the records end with the process ([`Store::outlives_process`]) |
+//! | `identity` | `stable`, if a caller is not identified by its `Authorization`. For a client that renews its token, only such a server honours keys |
 //!
-//! The name of a record is the SHA-256 of: a byte 1 and the identity, or a byte 0 and nothing; the key; and
-//! of a later round its number, from 1 on, as 4 bytes, big-endian. Identity and key each follow their length,
-//! as 8 bytes, big-endian.
+//! A client repeats a call because of this capability only on a server with the same values: a
+//! restarted server with a store in memory does not know what ran before.
 //!
-//! The value of a call that is done has a version, which is 1, and bytes: `R` and the result as JSON, as it
-//! is on the wire; or `F` and an object with `class`, `message`, `has_run`, and if they are known `code`,
-//! `retry_after_ms` and the JSON-RPC `error`. No bytes stand for an answer that is not kept. The value of a
-//! later round has the version 2; before the same bytes it has 32, a hash of what the round continued with.
+//! # The format of a store
+//!
+//! The name of a record is the SHA-256 of these bytes:
+//!
+//! 1. a byte 1, the length of the identity as 8 bytes (big-endian) and the identity; or a byte 0, if
+//!    there is none;
+//! 2. the length of the key as 8 bytes (big-endian), and the key;
+//! 3. for a later round, its number from 1 on, as 4 bytes (big-endian).
+//!
+//! The value of a finished call has a version, which is 1, and bytes. They are `R` and the result as
+//! JSON, as on the wire; or `F` and an object with `class`, `message`, `has_run`, and if known
+//! `code`, `retry_after_ms` and the JSON-RPC `error`. An answer that is not kept has no bytes. The
+//! value of a later round has the version 2, and 32 bytes in front: a hash of the input of the round.
 //!
 //! # When to use it
 //!
-//! On a server, between [`call_log`](crate::call_log) and [`is_error`](crate::is_error), so that it keeps
-//! what the caller sees: [`ResilienceBuilder::idempotency`](crate::preset::ResilienceBuilder::idempotency)
-//! puts it there. Not around tools that only read: they need no key.
+//! On a server, between [`call_log`](crate::call_log) and [`is_error`](crate::is_error), so that it
+//! keeps what the caller sees;
+//! [`ResilienceBuilder::idempotency`](crate::preset::ResilienceBuilder::idempotency) puts it there.
+//! Tools that only read need no key.
 //!
 //! # Example
 //!

@@ -14,7 +14,7 @@ use std::{
 };
 use tower::{Layer, Service};
 
-/// Runs a call that has a key once, and brings its first answer to each attempt.
+/// Runs a call with a key once, and answers its repeats with the first answer.
 ///
 /// See the [module page](super).
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub struct Idempotency<S, M = IdempotencyLayer> {
     pub(super) mode: M,
 }
 
-/// In place of [`IdempotencyLayer`]: keys are not looked at.
+/// In place of [`IdempotencyLayer`]: keys are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoKeys;
 

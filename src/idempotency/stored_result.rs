@@ -1,12 +1,12 @@
 use crate::{call::ToolResult, failure::BoxError};
 use serde_json::Value;
 
-/// The key of the mark in `_meta` of an answer that comes from the store.
+/// The key in `_meta` that marks an answer from the store.
 pub const REPLAYED_META: &str = "io.crates.mcp-resilience/replayed";
 
-/// A result that can be kept in a store, and be marked as one that comes from there.
+/// A result that can be kept in a store, and marked as an answer from there.
 ///
-/// Implemented for the answers of the adapters. What is encoded has to come back field for field.
+/// Implemented for the answers of the adapters. An encoded result has to be decoded field for field.
 ///
 /// ```
 /// use mcp_resilience::{
@@ -46,14 +46,14 @@ pub trait StoredResult: ToolResult {
     ///
     /// # Errors
     ///
-    /// If it cannot be written. Then the call is kept as done, without its answer.
+    /// If it cannot be written. Then the call is stored as finished, without its answer.
     fn encode(&self) -> Result<Vec<u8>, BoxError>;
 
     /// Reads what [`encode`](Self::encode) wrote.
     ///
     /// # Errors
     ///
-    /// If the bytes are not of a result, or of a later version. Then nothing runs.
+    /// If the bytes are not those of a result, or of a later version. Then nothing runs.
     fn decode(bytes: &[u8]) -> Result<Self, BoxError>;
 
     /// Whether a call that continues with this (`inputResponses` and `requestState`, see
@@ -65,6 +65,6 @@ pub trait StoredResult: ToolResult {
         self.is_interim()
     }
 
-    /// Marks the result as one that comes from the store: [`REPLAYED_META`] is `true` in its `_meta`.
+    /// Marks the result as an answer from the store: [`REPLAYED_META`] is `true` in its `_meta`.
     fn mark_replayed(&mut self);
 }
