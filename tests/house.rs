@@ -4,6 +4,9 @@
     reason = "a step that fails must fail the test that takes it"
 )]
 
+#[path = "house/sentences.rs"]
+mod sentences;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -368,15 +371,21 @@ fn rooms() -> Vec<(String, Vec<PathBuf>)> {
         .collect()
 }
 
+/// The files of Rust.
 fn files_under(path: &Path) -> Vec<PathBuf> {
+    let mut files = all_files_under(path);
+    files.retain(|file| file.extension().is_some_and(|ending| ending == "rs"));
+    files
+}
+
+fn all_files_under(path: &Path) -> Vec<PathBuf> {
     if path.is_file() {
-        let is_rust = path.extension().is_some_and(|extension| extension == "rs");
-        return is_rust.then(|| path.to_owned()).into_iter().collect();
+        return vec![path.to_owned()];
     }
     let entries = fs::read_dir(path)
         .unwrap()
         .map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| files_under(&path)).collect()
+    entries.flat_map(|path| all_files_under(&path)).collect()
 }
 
 /// Every `x` of a `crate::x`, or of a `crate::{x, ..}`, outside of comments.

@@ -130,8 +130,8 @@
 //!
 //! The name of a record is the SHA-256 of these bytes:
 //!
-//! 1. a byte 1, the length of the identity as 8 bytes (big-endian) and the identity; or a byte 0, if
-//!    there is none;
+//! 1. a byte 1 if there is an identity, else a byte 0; the length of the identity as 8 bytes
+//!    (big-endian), which is 0 without one; and the identity;
 //! 2. the length of the key as 8 bytes (big-endian), and the key;
 //! 3. for a later round, its number from 1 on, as 4 bytes (big-endian).
 //!

@@ -53,8 +53,8 @@
 //! reason, the length and the beginning of the text as its [source](Unreadable). The connection is kept.
 //!
 //! Any other text without a running id is no answer. It is an event, at most ten a second, and in the
-//! failure of a call that times out or is lost meanwhile. A text is reported once, with the number of
-//! its
+//! failure of a call that times out or is lost meanwhile. A text is reported once, with
+//! the number of its pieces, and holds at most 4,096 messages.
 //!
 //! # Over HTTP
 //!
