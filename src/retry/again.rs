@@ -4,17 +4,17 @@ use crate::{
     observe::{CallRef, Name},
 };
 
-/// What a call is made again with.
+/// What the next attempt needs.
 pub(super) enum Again<S, Req> {
     /// The call, and the service that takes its next attempt.
     Kept(Req, S),
-    /// The last permitted attempt is made: that one moves the call.
+    /// The last permitted attempt is being made, and has moved the call.
     Moved(Moved),
 }
 
-/// What is left of a call that its last attempt moved.
+/// The part of a call that is kept when its last attempt moves it.
 pub(super) struct Moved {
-    // Only if the user watches.
+    // Only with an observer of the user's.
     name: Option<Box<Name>>,
     // Only for a call whose hints may change.
     hints: Option<HintSource>,
@@ -52,7 +52,7 @@ impl<S, Req: ToolCall> Again<S, Req> {
         }
     }
 
-    /// The hints as of now, if they are known.
+    /// The current hints, if they are known.
     pub(super) fn hints(&self) -> Option<Hints> {
         match self {
             Self::Kept(call, _) => Some(match call.hint_source() {
@@ -63,7 +63,7 @@ impl<S, Req: ToolCall> Again<S, Req> {
         }
     }
 
-    /// What an observer is told of the call; only a user's is told of a last attempt.
+    /// The call for an observer. For the last attempt, only with an observer of the user's.
     pub(super) fn shown(&self, attempt: u32) -> Option<CallRef<'_>> {
         let attempt = Some(attempt);
         match self {

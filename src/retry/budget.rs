@@ -40,7 +40,7 @@ impl SharedBudget {
         }
     }
 
-    /// How many repeats it would pay for now, as far as it tells.
+    /// How many repeats it would pay for now, if it says so.
     pub(super) fn left(&self) -> Option<u32> {
         match self {
             Self::OfCalls(budget) => {
@@ -51,7 +51,7 @@ impl SharedBudget {
         }
     }
 
-    /// Whether one more repeat of this tool is paid for.
+    /// Takes one repeat of this tool, if the budget pays for it.
     pub(super) fn withdraw(&self, tool: u64) -> bool {
         match self {
             Self::OfCalls(budget) => budget.withdraw(tool),
@@ -66,25 +66,24 @@ impl fmt::Debug for SharedBudget {
     }
 }
 
-/// What one repeat costs; shares are counted in thousandths of it.
+/// The cost of one repeat; shares are counted in thousandths of it.
 pub(super) const REPEAT: i64 = 1_000;
 
-/// For how many seconds' worth of the floor repeats may be saved up.
+/// How many seconds of the floor may be saved up.
 const SAVED_SECONDS: i64 = 10;
 
-/// A bucket of repeats, filled by time and by calls that succeed, in which each tool has a share.
+/// A bucket of repeats, filled by time and by successful calls. Each tool has a share in it.
 ///
-/// Not tower's `TpsBudget`, for every success takes that one's lock and reads the clock, and its
-/// shares are whole calls for one repeat. Here a success touches one number, and once the bucket
-/// is full only looks at it.
+/// tower's `TpsBudget` takes a lock and reads the clock at every success, and counts whole calls for
+/// one repeat. Here a success changes one number, and once the bucket is full only reads it.
 pub(super) struct CallBudget {
-    // Below zero if tools took their shares out of an empty bucket.
+    // Below zero if tools took their shares from an empty bucket.
     balance: AtomicI64,
     full: i64,
     per_success: i64,
     per_second: i64,
     begun: Instant,
-    // Up to when the time is paid out, in milliseconds since it begun.
+    // The time that is paid in so far, in milliseconds since the start.
     paid_until: AtomicU64,
     shares: Shares,
 }
@@ -110,14 +109,14 @@ impl CallBudget {
         let fill = |balance: i64| {
             (balance < self.full).then(|| balance.saturating_add(amount).min(self.full))
         };
-        // An error is a full bucket.
+        // An error means that the bucket is full.
         let _ = self.balance.fetch_update(Relaxed, Relaxed, fill);
     }
 
     fn pay_for_time(&self) {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let before = self.paid_until.fetch_max(now, Relaxed);
-        // Only who moved the mark pays for what lies between.
+        // Only the thread that moved the mark pays for the time in between.
         let passed = i64::try_from(now.saturating_sub(before)).unwrap_or(i64::MAX);
         self.pay_in(passed.saturating_mul(self.per_second) / 1_000);
     }
@@ -132,7 +131,7 @@ impl CallBudget {
         }
     }
 
-    /// What is in the bucket is anybody's. If it is empty, a tool has its share all the same, and the
+    /// Every tool may take what is in the bucket. If it is empty, a tool still has its share, and the
     /// bucket owes it.
     fn withdraw(&self, tool: u64) -> bool {
         self.pay_for_time();

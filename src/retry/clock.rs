@@ -7,11 +7,11 @@ use crate::{
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How long one call has gone on, and until when it may.
+/// How long one call has run, and until when it may run.
 pub(super) struct Clock {
-    // When the call was first waited for, or failed: one that answers at once needs no clock.
+    // Set at the first poll or the first failure: a call that answers at once needs no clock.
     begun: Option<Instant>,
-    // Only if there is a deadline, which follows it.
+    // Only with a deadline, which follows it.
     running: Option<call::Attempt>,
 }
 
@@ -24,13 +24,13 @@ impl Clock {
         }
     }
 
-    /// The call is waited for: its limits count from the first time.
+    /// The call is polled: its limits count from the first time.
     #[inline]
     pub(super) fn begin(&mut self) -> Instant {
         *self.begun.get_or_insert_with(Instant::now)
     }
 
-    /// An attempt failed: reports that still come of it do not count.
+    /// An attempt failed: its late reports no longer count.
     pub(super) fn end_attempt(&mut self) {
         if let Some(running) = &self.running {
             self.running = Some(running.progress().attempt());
@@ -38,15 +38,14 @@ impl Clock {
         self.begin();
     }
 
-    /// When the call has to be over, as far as it has reported progress; a deadline beyond the end of
-    /// time is none.
+    /// The end of the call, by its progress so far. `None` if the deadline cannot be expressed.
     pub(super) fn deadline(&mut self, limits: &Limits) -> Option<Instant> {
         let deadline = limits.deadline?;
         let ceiling = limits.ceiling.max(deadline);
         call::due(self.begin(), self.reports(), deadline, ceiling)
     }
 
-    /// Until when a further attempt may begin, and why not later.
+    /// Until when a further attempt may begin, and the reason.
     pub(super) fn last_begin(&mut self, limits: &Limits) -> Option<(Instant, Stopped)> {
         let window = limits.retry_window;
         let window = window.and_then(|window| self.begin().checked_add(window));
@@ -58,7 +57,7 @@ impl Clock {
         }
     }
 
-    /// Which limit it is that a call meets at its deadline.
+    /// The limit that a call meets at its deadline.
     pub(super) fn reached(&mut self, limits: &Limits) -> LimitReached {
         let begun = self.begin();
         let deadline = limits.deadline.unwrap_or_default();
@@ -70,10 +69,10 @@ impl Clock {
         }
     }
 
-    /// What is left of the retry window and of the deadline.
+    /// The rest of the retry window and of the deadline.
     pub(super) fn rooms(&mut self, limits: &Limits, failure: &Failure) -> [Room; 2] {
         let now = Instant::now();
-        // One that ran into its limit would need that much again.
+        // An attempt that ran into its limit would need that time again.
         let needed = failure.limit().map_or(Duration::ZERO, LimitReached::value);
         let elapsed = now.saturating_duration_since(self.begin());
         let window = limits.retry_window;

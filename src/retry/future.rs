@@ -21,7 +21,7 @@ where
 {
     #[pin]
     state: State<S::Future>,
-    // The deadline, or the wait that is on: no wait is begun that the deadline would cut short.
+    // The deadline or the current wait. No wait starts that the deadline would cut short.
     timer: Timer,
     progress: Progress<S, Req>,
 }
@@ -82,7 +82,7 @@ where
                         let mut failure = Failure::from_any(error);
                         progress.span.fail(&failure);
                         if progress.take_back() {
-                            // What failed the call tells more than that it was not made again.
+                            // The failure says more than the fact that there was no repeat.
                             failure = progress.take_kept().unwrap_or(failure);
                             let stopped = Some(Stopped::Window);
                             return Poll::Ready(Err(progress.give_up(failure, stopped)));
@@ -97,7 +97,7 @@ where
                         progress.keep(failure);
                         timer.stop();
                         if wait.is_zero() {
-                            // Without a timer, but not without a turn for the others.
+                            // Without a timer, but other tasks get a turn.
                             this.state.set(State::Held(None));
                             cx.waker().wake_by_ref();
                             return Poll::Pending;
@@ -128,7 +128,7 @@ where
                 }
                 StateProj::Readying => {
                     let ready = progress.poll_ready(cx);
-                    // A timer may be late by as much as the machine slept.
+                    // A timer may be late, for example after the machine slept.
                     let over = progress.last_begin();
                     let over = over.filter(|_| !ready.is_pending());
                     let over = over.filter(|(at, _)| *at <= Instant::now());
@@ -160,8 +160,8 @@ where
                             (unready(), stopped)
                         }
                     };
-                    // What failed the call tells more than that it could not be made again;
-                    // unless nothing can be called here any more.
+                    // The failure says more than the fact that there could be no repeat, unless no
+                    // call can be made here any more.
                     let failure = match progress.take_kept() {
                         Some(failure) if unready.class() != Class::Fatal => failure,
                         _ => unready,
@@ -182,7 +182,7 @@ where
     }
 }
 
-/// Goes off at a point in time, or never. Few calls set it, so that it is boxed.
+/// Fires at a point in time, or never. Boxed, since few calls set it.
 #[derive(Default)]
 pub(super) struct Timer(Option<Pin<Box<Sleep>>>);
 
@@ -195,7 +195,7 @@ impl Timer {
         self.0 = None;
     }
 
-    /// Goes off when it was set to, or else when this says. If that is later by then, it waits on.
+    /// Fires at the time that was set, else at this time. If this time is later by then, it waits on.
     pub(super) fn poll(
         &mut self,
         mut due: impl FnMut() -> Option<Instant>,

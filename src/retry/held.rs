@@ -1,4 +1,4 @@
-//! How a call waits for what the server asked of other calls.
+//! How a call waits because of another call's hint.
 
 use super::{
     again::Again,
@@ -18,7 +18,7 @@ use std::{
 use tokio::time::Instant;
 
 impl<S, Req: ToolCall> Progress<S, Req> {
-    /// Tells the gate what a failure asks for.
+    /// Passes the hint of a failure to the gate.
     pub(super) fn hear(&self, failure: &Failure) {
         if let Some(gate) = &self.settings().gate {
             gate.hear(self.again.target(gate), failure);
@@ -31,8 +31,9 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         gate.asked(self.again.target(gate))
     }
 
-    /// Waits until the next attempt may go out, as far as the gate knows. The ticket is the place of the call
-    /// meanwhile. Gives the failure that is final if its turn does not come in time, and why.
+    /// Waits until the next attempt may go out, as far as the gate knows. The ticket is the place of
+    /// the call meanwhile. Returns the final failure and the reason, if its turn does not come in
+    /// time.
     #[inline]
     pub(super) fn pass_held(
         &mut self,
@@ -87,7 +88,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         Ok(joined)
     }
 
-    /// What a call fails with that would not go out in time, and why.
+    /// The failure of a call that would not go out in time, and the reason.
     fn refuse(&mut self, refused: Held) -> (Failure, Stopped) {
         let turn = Instant::now() + refused.wait;
         let missed = self.last_begin().filter(|(at, _)| turn >= *at);
@@ -105,13 +106,13 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     }
 }
 
-/// A call that was not made, since the service was not ready for it in time.
+/// The failure of a call whose service was not ready in time.
 pub(super) fn unready() -> Failure {
     Failure::timeout("the tool service was not ready in time").not_sent()
 }
 
 impl<S: Clone, Req> Progress<S, Req> {
-    /// Gives back what was made ready: it may hold a place that others need while this call waits.
+    /// Releases the service that was made ready: it may hold a place that other calls need.
     pub(super) fn give_back(&mut self) {
         if let Again::Kept(_, service) = &mut self.again {
             *service = service.clone();

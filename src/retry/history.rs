@@ -4,20 +4,20 @@ use std::time::Duration;
 
 /// A call that failed at least once.
 pub(super) struct History {
-    // What failed the last attempt that was made; with its result, in case it is the last that is heard.
+    // The failure of the last attempt, with its result, in case there is no later one.
     pub(super) failure: Option<Failure>,
     pub(super) attempts: u32,
     pub(super) ceilings: OwnWaits,
     pub(super) waits: Vec<Duration>,
-    // The tool's share of the budget: the last attempt moves the call, and its name with it.
+    // The tool's share of the budget: the last attempt moves the call with its name.
     pub(super) share: u64,
     // Until when the current attempt may begin.
     pub(super) begin_by: Option<BeginBy>,
-    // One new session is the protocol's business; a server that loses each is another matter.
+    // One new session is normal in the protocol. A server that loses each session is not.
     pub(super) lost_its_session: bool,
-    // An attempt may have run, whatever became of the later ones.
+    // An attempt may have run, whatever happened to later ones.
     pub(super) may_have_run: bool,
-    // It may have, by hints that hold no more.
+    // It may have run, by hints that no longer hold.
     pub(super) ran_by_old_hints: bool,
 }
 

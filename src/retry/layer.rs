@@ -23,7 +23,7 @@ use tower::Layer;
 #[derive(Clone, Debug)]
 pub struct RetryLayer {
     pub(super) table: Arc<Table<Settings>>,
-    // What the table was made of, to make it anew inside a preset.
+    // The settings of the table, to build it again inside a preset.
     pub(super) builder: Arc<RetryBuilder>,
 }
 
@@ -45,13 +45,13 @@ impl RetryLayer {
         RetryBuilder::new()
     }
 
-    /// The longest that a call without progress may take in all, if that has a limit.
+    /// The longest that a call without progress may take in all. `None` without a limit.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         self.limits().deadline
     }
 
-    /// How long after its begin a call may wait and be made again, if that has a limit.
+    /// How long after its start a call may wait and be repeated. `None` without a limit.
     #[must_use]
     pub fn retry_window(&self) -> Option<Duration> {
         self.limits().retry_window
@@ -61,12 +61,12 @@ impl RetryLayer {
         &self.table.layer().limits
     }
 
-    /// What it says of limits of time, and its policies.
+    /// Its limits of time, and its policies.
     pub(crate) fn said(&self) -> (&Policy, &Policies) {
         (&self.builder.policy, &self.builder.policies)
     }
 
-    /// The same layer among settings of a stack; with the same budget, unless they have one.
+    /// The same layer with the settings of a stack. The budget is kept, unless they set one.
     pub(crate) fn within(
         &self,
         stack: &Policy,

@@ -23,21 +23,21 @@ use std::{
 use tokio::time::Instant;
 use tower::Service;
 
-/// How far one call has come: its attempts and waits so far, and what a further attempt needs.
+/// The progress of one call: its attempts and waits so far, and what a further attempt needs.
 pub(super) struct Progress<S, Req> {
     table: Arc<Table<Settings>>,
     place: Place,
     word: Word,
     pub(super) again: Again<S, Req>,
     clock: Clock,
-    // Boxed: most calls never fail, and are the smaller for it.
+    // Boxed: most calls never fail, and stay smaller.
     history: Option<Box<History>>,
     pub(super) ledger: Option<Ledger>,
     pub(super) span: AttemptSpan,
 }
 
 impl<S, Req: ToolCall> Progress<S, Req> {
-    /// A call at its first attempt.
+    /// A call before its first attempt.
     #[inline]
     pub(super) fn new(
         table: Arc<Table<Settings>>,
@@ -69,19 +69,19 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         self.settings().limits
     }
 
-    /// The call is waited for: its limits count from the first time.
+    /// The call is polled: its limits count from the first time.
     #[inline]
     pub(super) fn begin(&mut self) {
         self.clock.begin();
     }
 
-    /// When the call has to be over.
+    /// The end of the call.
     #[inline]
     pub(super) fn deadline(&mut self) -> Option<Instant> {
         self.clock.deadline(&self.table.at(self.place).limits)
     }
 
-    /// Until when a further attempt may begin, and why not later.
+    /// Until when a further attempt may begin, and the reason.
     pub(super) fn last_begin(&mut self) -> Option<(Instant, Stopped)> {
         self.clock.last_begin(&self.limits())
     }
@@ -91,14 +91,14 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         self.history.as_ref().map_or(1, |call| call.attempts)
     }
 
-    /// Keeps what failed an attempt while another is waited for and made.
+    /// Keeps the failure of an attempt until the next one has ended.
     pub(super) fn keep(&mut self, failure: Failure) {
         if let Some(history) = &mut self.history {
             history.failure = Some(failure);
         }
     }
 
-    /// What failed the attempt before.
+    /// The failure of the previous attempt.
     pub(super) fn take_kept(&mut self) -> Option<Failure> {
         self.history.as_mut()?.failure.take()
     }
@@ -115,8 +115,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         failure
     }
 
-    /// The wait before the next attempt; or that there is none, and if waiting might have helped,
-    /// why.
+    /// The wait before the next attempt. An error if there is none, with the reason if waiting might
+    /// have helped.
     pub(super) fn next_wait(&mut self, failure: &mut Failure) -> Result<Duration, Option<Stopped>> {
         self.clock.end_attempt();
         self.tell_limit(failure);
@@ -151,9 +151,9 @@ impl<S, Req: ToolCall> Progress<S, Req> {
                 }
             })?
         };
-        // Last, so that a repeat that is not made for another reason is not paid for. The end of a
-        // good connection or of a session comes to all calls at the same time, and is no sign of too
-        // much load: no budget is made for that.
+        // Last, so that only repeats that are made cost budget. The end of a good connection or of a
+        // session happens to all calls at the same time, and is no sign of overload: it costs no
+        // budget.
         let is_free = is_session_loss || failure.is_paced();
         let budget = settings.budget.as_ref().filter(|_| !is_free);
         if budget.is_some_and(|budget| !budget.withdraw(share)) {
@@ -166,7 +166,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         Ok(wait)
     }
 
-    /// Whether nothing forbids to repeat the call; else, if waiting might help, why not.
+    /// Whether a repeat is safe. If not, and waiting might help, the reason.
     fn pass_gate(&self, failure: &Failure) -> Result<(), Option<Stopped>> {
         let history = self.history.as_ref();
         let ran_before = history.is_some_and(|call| call.ran_by_old_hints);
@@ -175,8 +175,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         overrides.pass(self.again.call(), failure, verdict)
     }
 
-    /// Looks at the call once more before it is made again: what its hints allowed may have been
-    /// withdrawn during the wait. Gives the failure that is then final, and why.
+    /// Checks the call again before its repeat: its hints may have been withdrawn during the wait.
+    /// Returns the final failure and the reason.
     pub(super) fn pass_again(&mut self) -> Result<(), (Failure, Option<Stopped>)> {
         let before = self.word;
         self.look_again();
@@ -205,7 +205,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         }
     }
 
-    /// Signs a failure that is final.
+    /// Marks a failure as final.
     pub(super) fn give_up(&mut self, mut failure: Failure, stopped: Option<Stopped>) -> Failure {
         if let Some(stopped) = stopped {
             failure.set_stopped(stopped);
@@ -215,10 +215,10 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         if may_have_run && failure.delivery().did_not_run() {
             failure = failure.may_have_run();
         }
-        // A stack further in may have made more than this one's single attempt.
+        // An inner retry may have made more than the single attempt of this one.
         if let Some(call) = history.filter(|call| call.attempts > 1) {
             let mut waits = std::mem::take(&mut call.waits);
-            // One more was waited for an attempt that could not be made.
+            // The wait for an attempt that could not be made counts too.
             waits.truncate(usize::try_from(call.attempts - 1).unwrap_or(usize::MAX));
             failure.set_attempts(call.attempts, waits);
         }
@@ -226,8 +226,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         failure.spent()
     }
 
-    /// Looks at the call again: its hints may have changed while it ran, and with them its policy. What
-    /// was not allowed at its begin stays so.
+    /// Checks the call again: its hints, and with them its policy, may have changed during the
+    /// attempt. What was not permitted at the start stays so.
     pub(super) fn look_again(&mut self) {
         let mut word = self.word;
         if let Some(call) = self.again.call() {
@@ -263,7 +263,7 @@ where
     /// Makes the next attempt, on the instance that was made ready for it.
     #[inline]
     pub(super) fn repeat(&mut self) -> S::Future {
-        // The deadline drops the call by itself.
+        // The deadline itself drops the call.
         let window = self
             .last_begin()
             .filter(|(_, stopped)| *stopped == Stopped::Window);
@@ -295,7 +295,7 @@ where
         self.span.in_scope(called)
     }
 
-    /// Whether the attempt that failed did not begin, as the window ended. It does not count then.
+    /// Whether the failed attempt did not begin, because the window ended. Then it does not count.
     #[inline]
     pub(super) fn take_back(&mut self) -> bool {
         let Some(history) = &mut self.history else {

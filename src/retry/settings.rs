@@ -7,24 +7,24 @@ use crate::{
 };
 use std::{fmt, sync::Arc, time::Duration};
 
-/// The longest hint that is waited for, unless it is set, or the retry window is shorter.
+/// The default limit of hints, if the retry window is not shorter.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
 
-/// What applies to a call: the layer's settings, or those of a policy in it.
+/// The settings for a call: those of the layer, or of a policy in it.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) limits: Limits,
     pub(super) max_attempts: u32,
     pub(super) waits: Waits,
     pub(super) jitter: Jitter,
-    // Only if it is set: else it follows the retry window.
+    // Only if it is set; else it follows the retry window.
     pub(super) max_retry_after: Option<Duration>,
     pub(super) budget: Option<SharedBudget>,
     pub(super) trusts_server: bool,
-    // The policy's word, which goes before `repeat_ok`.
+    // The policy's setting, which has precedence over `repeat_ok`.
     pub(super) may_run_twice: Option<bool>,
     pub(super) repeat_ok: RepeatOk,
-    // The word of the layer's own policy, if nobody said anything of the tool.
+    // The setting of the layer's own policy, which comes last.
     pub(super) else_repeat_ok: Option<bool>,
     pub(super) overrides: Overrides,
     pub(super) observers: Observers,
@@ -42,7 +42,7 @@ impl Settings {
         }
     }
 
-    /// The longest hint that is waited for.
+    /// The longest hint to wait for.
     pub(super) fn max_retry_after(&self) -> Duration {
         self.max_retry_after.unwrap_or_else(|| {
             let window = self.limits.retry_window.unwrap_or(MAX_RETRY_AFTER);
@@ -50,15 +50,15 @@ impl Settings {
         })
     }
 
-    /// Whether a call may run twice, as far as anybody said.
+    /// Whether a call may run twice, as far as it is known.
     #[inline]
     pub(super) fn word_on(&self, call: &impl ToolCall) -> Word {
         let said = self.may_run_twice.or_else(|| self.repeat_ok.ask(call));
         match said.or(self.else_repeat_ok) {
             Some(true) => Word::MayRunTwice,
-            // The user's word is on runs, and the server makes one.
+            // The user's answer is about runs, and the server makes one.
             _ if self.trusts_server && call.runs_once() => Word::RunsOnce,
-            // Then a refusal is only what that server says, also of a tool that may not run twice.
+            // Then a refusal is only a claim of that server, also for a tool that may not run twice.
             Some(false) | None if !self.trusts_server => Word::ServerIsNotTrusted,
             Some(false) => Word::NeverTwice,
             None if call.hints().may_repeat() => Word::Hinted,
@@ -67,26 +67,26 @@ impl Settings {
     }
 }
 
-/// What somebody who knows said of running a call twice, the strictest first.
+/// The answers about running a call twice, the strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Word {
-    /// Nothing, and what the server says does not count.
+    /// None, and the server's claims do not count.
     ServerIsNotTrusted,
     NeverTwice,
     Unsaid,
     /// The server runs the call once, however often it is sent.
     RunsOnce,
-    /// The hints allow it, for as long as they say so.
+    /// The hints permit it, as long as they hold.
     Hinted,
     MayRunTwice,
 }
 
-/// The user's own word on tools, by name.
+/// The user's answers for tools, by name.
 #[derive(Clone, Default)]
 pub(super) struct RepeatOk(pub(super) Option<Arc<AskUser>>);
 
 impl RepeatOk {
-    /// Tools only: a prompt or a resource may have a tool's name.
+    /// Only tools: a prompt or a resource may have the name of a tool.
     #[inline]
     fn ask(&self, call: &impl ToolCall) -> Option<bool> {
         let ask = self.0.as_ref()?;

@@ -11,22 +11,23 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How many tools have a share of their own. The names come from callers, so that there may be any
-/// number; a further one takes the place of the tool whose share was unused for the longest time, if that is long.
-/// All others have one share together.
+/// How many tools have a share of their own. The names come from callers, so there may be any number.
+/// A further tool takes the place of the one whose share was unused for the longest time, if that is
+/// long. All others have one share together.
 const TOOLS: usize = 256;
 
-/// How long a share keeps its place unused. Whoever calls ever new names gets no more shares than
-/// there are places in this time.
+/// How long an unused share keeps its place. A caller that always uses new names gets no more shares
+/// than there are places in this time.
 const UNUSED: Duration = Duration::from_secs(60);
 
 /// The tools beyond that number.
 const OTHERS: u64 = u64::MAX;
 
-/// Each tool's own part of a budget: half of a full one at first, and then what its own successes
-/// pay. Time pays nothing into it, so that in an outage of all tools their number does not matter.
+/// The share of each tool in a budget: half of a full budget at first, and then what its own
+/// successes pay. Time pays nothing into it, so that the number of tools does not matter in an
+/// outage.
 pub(super) struct Shares {
-    // By a hash of the name. Only of tools whose share is not full.
+    // By a hash of the name. Only tools whose share is not full are in it.
     left: Mutex<HashMap<u64, Share>>,
     any_is_spent: AtomicBool,
     first: i64,
@@ -62,7 +63,7 @@ impl Shares {
             return;
         };
         share.left = share.left.saturating_add(amount).min(self.full);
-        // One that is not there has its first share: a full one, unless time pays nothing at all.
+        // A tool without an entry has its first share: a full one, unless time pays nothing at all.
         if share.left == self.full && self.first == self.full {
             all.remove(&tool);
             self.any_is_spent.store(!all.is_empty(), Relaxed);
@@ -92,7 +93,7 @@ impl Shares {
     }
 }
 
-/// Where a tool's share is, or will be. Makes room for it if it can.
+/// The place of a tool's share, new or old. Makes room for it if possible.
 fn place(all: &mut HashMap<u64, Share>, tool: u64, now: Instant) -> u64 {
     if all.len() < TOOLS || all.contains_key(&tool) {
         return tool;
@@ -109,8 +110,8 @@ fn place(all: &mut HashMap<u64, Share>, tool: u64, now: Instant) -> u64 {
     }
 }
 
-/// The number of a tool's share in the budget. All resources have one together, since each has a
-/// name of its own, and so have all prompts.
+/// The number of a tool's share in the budget. All resources have one together, since each has its
+/// own name, and so have all prompts.
 pub(super) fn share(call: &(impl ToolCall + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     let method = call.method();

@@ -1,4 +1,4 @@
-//! What an observer is told of a call, and the log.
+//! Reports about a call to an observer and the log.
 
 use super::{budget::SharedBudget, progress::Progress};
 use crate::{
@@ -17,7 +17,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         }
     }
 
-    /// Tells of a repeat, and notes it for the log.
+    /// Reports a repeat, and notes it for the log.
     pub(super) fn note(&self, failure: &Failure, wait: Duration) {
         self.tell(|call| Event::RetryScheduled {
             call,
@@ -44,7 +44,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         });
     }
 
-    /// Tells of the limit that an attempt ran into, unless a layer within did.
+    /// Reports the limit that an attempt ran into, unless an inner layer did.
     pub(super) fn tell_limit(&self, failure: &mut Failure) {
         if failure.is_limit_told() || !self.settings().observers.is_own() {
             return;

@@ -1,4 +1,4 @@
-//! One call's hint holds for all calls to the same target.
+//! Makes one call's hint hold for all calls to the same target.
 
 mod pace;
 mod target;
@@ -25,56 +25,59 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The time between two calls that are released, unless it is set.
+/// The default time between two released calls.
 const PACE: Duration = Duration::from_millis(10);
 
-/// The longest that one hint closes a target, and that a pace may be: a nonsensical one must not keep a tool shut
-/// until the process ends.
+/// The longest that one hint closes a target, and the longest pace: a senseless one must not close a
+/// tool until the process ends.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
-/// How many targets are remembered for which no call waits.
+/// How many targets without waiting calls are remembered.
 const TARGETS: usize = 1_024;
 
-/// Makes a `retryAfter` that one call got hold for all later calls to the same target.
+/// Makes the `retryAfter` of one call hold for all later calls to the same target.
 ///
-/// Without it, each call finds out by itself that the server wants to be left alone, and all that were told the
-/// same wait come back at the same time. With it, when the server asks one call to wait:
+/// Without it, each call is refused by itself, and all calls with the same wait come back at the same
+/// time. With it, when the server asks one call to wait:
 ///
-/// - No other attempt to the same target begins before that time either, be it the first of a call or a repeat. It
-///   waits in the future of its call: a reservation of the service within, as a permit, is given back first.
-/// - Then the calls go out one by one, in the order in which they came: one each 10 ms, if the
-///   [pace](Self::pace) is not set. The pace doubles every 5 s without a further hint, so that it limits no
-///   healthy server for long, and ends after 50 s.
-/// - A further hint moves all calls that wait behind its end.
-/// - A call whose turn would not come within its [retry window or deadline](super#the-retry-window-and-the-deadline),
-///   or for which the server asks for more than [`max_retry_after`], fails at once. Its failure has the class of the
-///   hint, the time until its turn as [`retry_after`](Failure::retry_after), and
-///   [`Delivery::NotSent`](crate::Delivery::NotSent) if no earlier attempt of it was sent. This holds also for
-///   calls that wait already when a further hint comes.
+/// - No other attempt to the same target begins before that time, be it the first of a call or a
+///   repeat. It waits in the future of its call. A reservation of the inner service, such as a
+///   permit, is released first.
+/// - Then the calls go out one by one, in the order in which they came, one each 10 ms unless the
+///   [pace](Self::pace) is set. The pace doubles every 5 s without a further hint, and ends after 50
+///   s, so that it does not limit a healthy server for long.
+/// - A further hint moves all waiting calls behind its end.
+/// - A call fails at once if its turn would not come within its [retry window or
+///   deadline](super#the-retry-window-and-the-deadline), or if the server asks for more than
+///   [`max_retry_after`]. Its failure has the class of the hint, and the time until its turn as
+///   [`retry_after`](Failure::retry_after). It is [`Delivery::NotSent`](crate::Delivery::NotSent) if
+///   no earlier attempt was sent. This also holds for calls that are waiting when a further hint
+///   comes.
 ///
-/// Attempts that run when the hint comes are left alone. Only failures of a class that [heals](crate::Class::heals)
+/// Running attempts are not affected. Only failures of a class that [heals](crate::Class::heals)
 /// close a target. One hint closes it for 1 h at most.
 ///
 /// # When to use it
 ///
-/// When many calls of one process share a limit of the server, as one API key. It is off by default.
+/// When many calls of one process share a limit of the server, such as that of an API key. Default:
+/// off.
 ///
-/// Do not use it for a server that limits each user, or each set of arguments, by itself, unless
-/// [the target](Self::by) tells them apart: the limit of one would hold up all others. It knows the calls of one
-/// process only; jitter spreads those of many.
+/// Do not use it for a server that limits each user or each set of arguments, unless [the
+/// target](Self::by) distinguishes them: the limit of one would delay all others. It knows only the
+/// calls of one process; jitter spreads those of several.
 ///
 /// # Sharing
 ///
-/// Clones are the same gate. All services of one layer share it. Give a clone to another layer to make both wait for
-/// the same hints.
+/// Clones are the same gate. All services of one layer share it. Give a clone to another layer to let
+/// both wait for the same hints.
 ///
-/// The gate remembers a hint for up to 1,024 targets for which no call waits. Beyond that it forgets the one that
-/// opens first.
+/// The gate remembers hints for up to 1,024 targets without waiting calls. Beyond that, it forgets
+/// the one that opens first.
 ///
 /// # Cancellation
 ///
-/// Dropping a call that waits gives its place to the next call that comes. A call that waits and is not polled holds
-/// up nobody.
+/// Dropping a waiting call gives its place to the next call that comes. A waiting call that is not
+/// polled does not delay others.
 ///
 /// # Example
 ///
@@ -108,7 +111,7 @@ struct State {
 }
 
 impl RetryAfterGate {
-    /// One target for all calls: a limit of the server, or of the key that all calls have.
+    /// One target for all calls: for a limit of the server, or of a shared key.
     #[must_use]
     pub fn per_server() -> Self {
         Self::by(|_| ())
@@ -120,7 +123,8 @@ impl RetryAfterGate {
         Self::by(|call| share(call))
     }
 
-    /// The target of a call, as the function says: calls for which it gives the same share their hints.
+    /// The target of a call is the result of the function. Calls with the same result share their
+    /// hints.
     ///
     /// It runs for each attempt, and again when one fails. A panic in it passes to the caller.
     ///
@@ -145,10 +149,10 @@ impl RetryAfterGate {
         }
     }
 
-    /// The time between two calls that are released after a hint: 10 ms by default, 1 h at most. Zero releases all
-    /// at once.
+    /// The time between two calls that are released after a hint. Default: 10 ms; at most 1 h. Zero
+    /// releases all at once.
     ///
-    /// Gives another gate, which shares nothing with this one.
+    /// Returns another gate, which shares nothing with this one.
     #[must_use]
     pub fn pace(self, between: Duration) -> Self {
         Self {
@@ -175,7 +179,7 @@ impl RetryAfterGate {
             .filter(|asked| !asked.is_zero())
     }
 
-    /// Hears what a failure asks for.
+    /// Takes the hint of a failure.
     pub(super) fn hear(&self, target: u64, failure: &Failure) {
         let hint = failure.retry_after().filter(|hint| !hint.is_zero());
         let Some(hint) = hint.filter(|_| failure.class().heals()) else {
@@ -196,8 +200,8 @@ impl RetryAfterGate {
         refused.into_iter().for_each(Waker::wake);
     }
 
-    /// Gives a call its place, unless it may go out now. The error says that its turn would not come before the
-    /// limit, or that the server asks for a longer wait.
+    /// Gives a call its place, unless it may go out now. The error says that its turn would not come
+    /// before the limit, or that the server asks for a longer wait.
     pub(super) fn join(
         &self,
         target: u64,
@@ -218,7 +222,7 @@ impl RetryAfterGate {
         Ok(held.map(|held| Ticket::new(self.clone(), target, number, held)))
     }
 
-    /// Looks at a target for which a hint was heard.
+    /// Looks at a target with a hint.
     fn look<T>(&self, target: u64, look: impl FnOnce(&mut Target, Instant) -> T) -> Option<T> {
         if self.state.count.load(Relaxed) == 0 {
             return None;

@@ -7,12 +7,13 @@ const DOUBLES_EVERY: Duration = Duration::from_secs(5);
 /// How often it doubles. After that, calls go out freely.
 const DOUBLINGS: u64 = 10;
 
-/// How fast calls go out once the wait that the server asked for is over.
+/// How fast calls go out once the server's wait is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace(pub(super) Duration);
 
 impl Pace {
-    /// The time between a call that goes out at `at`, and the next one, for a target that opened at `opened`.
+    /// The time between a call that goes out at `at` and the next one, for a target that opened at
+    /// `opened`.
     pub(super) fn interval(self, opened: Instant, at: Instant) -> Duration {
         match doublings(opened, at) {
             all if all >= DOUBLINGS => Duration::ZERO,

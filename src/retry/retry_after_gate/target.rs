@@ -7,14 +7,14 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How late a call may be for its slot and still take it. A call that is later than that has slept with the
-/// machine, and so have others: they get new slots, lest they go out all at once.
+/// How late a call may be for its slot. A call that is later has slept with the machine, and so have
+/// others. They get new slots, so that they do not go out all at once.
 const LATE: Duration = Duration::from_millis(100);
 
-/// What the gate knows of one target: until when it is closed, and which calls wait for it.
+/// The state of one target: until when it is closed, and which calls wait for it.
 ///
-/// Each call that waits has a slot: a point in time at which it goes out by itself. No call has to be polled
-/// for another one to go on.
+/// Each waiting call has a slot: the time at which it goes out by itself. It does not depend on other
+/// calls being polled.
 #[derive(Debug)]
 pub(super) struct Target {
     pace: Pace,
@@ -36,18 +36,18 @@ struct Waiting {
     waker: Option<Waker>,
 }
 
-/// What becomes of a call that waits.
+/// The state of a waiting call.
 #[derive(Debug)]
 pub(in crate::retry) enum Turn {
     Go,
     /// Not before this.
     Wait(Instant),
-    /// It does not fit any more.
+    /// It no longer fits.
     Refused(Held),
 }
 
 impl Target {
-    /// A target for which no hint was heard.
+    /// A target without a hint.
     pub(super) fn new(pace: Pace, now: Instant, class: Class) -> Self {
         Self {
             pace,
@@ -82,12 +82,12 @@ impl Target {
         !self.waiting.is_empty()
     }
 
-    /// Whether it is as a target for which no hint was heard.
+    /// Whether it is in the same state as without a hint.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         !self.is_awaited() && self.pace.is_over(self.opens, now)
     }
 
-    /// Whether a call goes out now, ahead of nobody.
+    /// Whether a call goes out now, with none ahead of it.
     pub(super) fn pass(&mut self, now: Instant) -> bool {
         let passes = !self.is_awaited() && now >= self.next;
         if passes {
@@ -96,7 +96,7 @@ impl Target {
         passes
     }
 
-    /// The first slot that a further call could have.
+    /// The first slot for a further call.
     fn first_slot(&self, now: Instant) -> Instant {
         let freed = self.free.range(now..).next();
         freed.map_or(self.end.max(now), |freed| *freed)
@@ -149,7 +149,7 @@ impl Target {
         (Turn::Go, refused)
     }
 
-    /// A call does not wait any more. The next one that comes gets its slot.
+    /// A call stops waiting. The next one that comes gets its slot.
     pub(super) fn leave(&mut self, ticket: u64) {
         if let Some(left) = self.waiting.remove(&ticket) {
             self.free.insert(left.slot);
@@ -157,7 +157,7 @@ impl Target {
         }
     }
 
-    /// The server asked to wait until then. Gives the wakers of the calls that do not fit any more.
+    /// The server asked to wait until then. Returns the wakers of the calls that no longer fit.
     pub(super) fn close(&mut self, until: Instant, class: Class) -> Vec<Waker> {
         if until <= self.opens {
             return Vec::new();
@@ -175,8 +175,8 @@ impl Target {
         }
     }
 
-    /// Gives all calls that wait new slots, in the order in which they came. None is moved forward: the task that
-    /// waits for it would have to be woken.
+    /// Gives all waiting calls new slots, in the order in which they came. None is moved forward,
+    /// since its waiting task would have to be woken.
     fn lay_out(&mut self, from: Instant) -> Vec<Waker> {
         let mut refused = Vec::new();
         let mut slot = from;

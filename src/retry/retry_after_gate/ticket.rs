@@ -6,7 +6,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The place of a call that waits. Dropping it gives the place back.
+/// The place of a waiting call. Dropping it releases the place.
 #[derive(Debug)]
 pub(in crate::retry) struct Ticket {
     gate: RetryAfterGate,
@@ -15,7 +15,7 @@ pub(in crate::retry) struct Ticket {
     held: Held,
 }
 
-/// What holds a call up.
+/// What a call waits for.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::retry) struct Held {
     /// The class of the failure that asked to wait.
@@ -34,18 +34,18 @@ impl Ticket {
         }
     }
 
-    /// What held the call up when it came.
+    /// What the call waited for when it came.
     pub(in crate::retry) fn held(&self) -> Held {
         self.held
     }
 
-    /// Asks whether it is the call's turn. If not, the task is woken when the call does not fit any more; it has
-    /// to ask again at its slot.
+    /// Asks whether it is the call's turn. If not, the task is woken if the call no longer fits; it
+    /// has to ask again at its slot.
     pub(in crate::retry) fn turn(&self, cx: &Context<'_>) -> Turn {
         let now = Instant::now();
         let (turn, refused) = {
             let mut targets = self.gate.lock();
-            // Only calls keep a target from being forgotten, and this may be none any more.
+            // Only waiting calls keep a target, and this may be none.
             let Some(target) = targets.get_mut(&self.target) else {
                 return Turn::Go;
             };
