@@ -10,7 +10,7 @@
 )]
 
 mod call;
-#[path = "../../overhead/tower_retry.rs"]
+#[path = "../../support/tower_retry.rs"]
 mod tower_retry;
 
 use call::{Answer, Call, Tool};

@@ -1,8 +1,15 @@
-use mcp_resilience::call::{Arguments, Flagged, ToolCall, ToolResult};
+use mcp_resilience::{
+    Delivery, Failure,
+    call::{Arguments, Flagged, ToolCall, ToolResult},
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::{
     pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     task::{Context, Poll},
 };
 use tower::Service;
@@ -31,6 +38,18 @@ impl Call {
             meta: object(json!({"progressToken": 17})),
         }
     }
+
+    pub(crate) fn arguments_as_json(&self) -> String {
+        serde_json::to_string(&self.arguments).expect("JSON")
+    }
+
+    /// The same with 64 KiB more of arguments.
+    pub(crate) fn large() -> Self {
+        let mut call = Self::new();
+        let notes = "A desert, a prophecy, and worms. ".repeat(2_000);
+        call.arguments.insert("notes".to_owned(), notes.into());
+        call
+    }
 }
 
 impl ToolCall for Call {
@@ -47,10 +66,11 @@ impl ToolCall for Call {
     }
 }
 
-/// A result as an SDK holds it: blocks of text.
+/// A result as an SDK holds it: blocks of text, and structured content.
 #[derive(Debug)]
 pub(crate) struct Answer {
     texts: Vec<String>,
+    structured: Option<Value>,
     is_error: bool,
 }
 
@@ -63,6 +83,10 @@ impl ToolResult for Answer {
         self.texts.iter().map(String::as_str)
     }
 
+    fn structured(&self) -> Option<&Value> {
+        self.structured.as_ref()
+    }
+
     fn flag(&mut self) {
         self.is_error = true;
     }
@@ -72,10 +96,33 @@ impl ToolResult for Answer {
     }
 }
 
+/// How the tool answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Structured,
+    /// With `isError: true`.
+    Flagged,
+    /// Every first attempt fails, before it is sent.
+    SecondAttempt,
+}
+
 /// What a tool cannot do without: it reads its arguments into a type of its own, and makes a text.
 /// Its future is boxed, as a handler's is, and answers at once.
 #[derive(Clone, Debug)]
-pub(crate) struct Tool;
+pub(crate) struct Tool {
+    kind: Kind,
+    fails: Arc<AtomicBool>,
+}
+
+impl Tool {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            fails: Arc::default(),
+        }
+    }
+}
 
 #[derive(Debug, Deserialize)]
 struct Search {
@@ -86,24 +133,32 @@ struct Search {
 
 impl Service<Call> for Tool {
     type Response = Answer;
-    type Error = serde_json::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Answer, serde_json::Error>> + Send>>;
+    type Error = Failure;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), serde_json::Error>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, call: Call) -> Self::Future {
+        let kind = self.kind;
+        let fails = kind == Kind::SecondAttempt && !self.fails.fetch_xor(true, Relaxed);
         Box::pin(async move {
-            let search: Search = serde_json::from_value(Value::Object(call.arguments))?;
+            if fails {
+                return Err(Failure::unavailable(None).with_delivery(Delivery::NotSent));
+            }
+            let search = serde_json::from_value(Value::Object(call.arguments));
             let Search {
                 query,
                 limit,
                 language,
-            } = search;
+            } = search.map_err(|error| Failure::invalid_input("query", &error.to_string()))?;
+            let book = |id: u32| json!({"id": id, "title": "Dune", "in_stock": true});
             Ok(Answer {
                 texts: vec![format!("the first {limit} of {query} in {language}")],
-                is_error: false,
+                structured: (kind == Kind::Structured)
+                    .then(|| json!({"books": (0..8).map(book).collect::<Vec<_>>()})),
+                is_error: kind == Kind::Flagged,
             })
         })
     }

@@ -11,15 +11,34 @@ use tower::retry::{
 #[derive(Clone, Debug)]
 pub(crate) struct Attempts {
     left: usize,
-    budget: Arc<TpsBudget>,
+    budget: Option<Arc<TpsBudget>>,
 }
 
 impl Attempts {
     pub(crate) fn new() -> Self {
         Self {
             left: 2,
-            budget: Arc::default(),
+            budget: Some(Arc::default()),
         }
+    }
+
+    /// For a service that fails more often than a budget pays for.
+    #[allow(dead_code, reason = "not every benchmark repeats calls")]
+    pub(crate) fn without_budget() -> Self {
+        Self {
+            budget: None,
+            ..Self::new()
+        }
+    }
+
+    fn deposit(&self) {
+        if let Some(budget) = &self.budget {
+            budget.deposit();
+        }
+    }
+
+    fn withdraw(&self) -> bool {
+        self.budget.as_ref().is_none_or(|budget| budget.withdraw())
     }
 }
 
@@ -29,10 +48,10 @@ impl<Req: Clone, Res, E> Policy<Req, Res, E> for Attempts {
     fn retry(&mut self, _: &mut Req, result: &mut Result<Res, E>) -> Option<Self::Future> {
         match result {
             Ok(_) => {
-                self.budget.deposit();
+                self.deposit();
                 None
             }
-            Err(_) if self.left > 0 && self.budget.withdraw() => {
+            Err(_) if self.left > 0 && self.withdraw() => {
                 self.left -= 1;
                 Some(ready(()))
             }
