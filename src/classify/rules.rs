@@ -56,9 +56,15 @@ impl Rules {
         own.errors.iter().find_map(|rule| rule(error))
     }
 
+    #[inline]
     pub(super) fn on_result(&self, result: &dyn Any) -> Option<Failure> {
-        let own = self.0.as_ref()?;
-        own.results.iter().find_map(|rule| rule(result))
+        self.0.as_ref()?.on_result(result)
+    }
+}
+
+impl Own {
+    fn on_result(&self, result: &dyn Any) -> Option<Failure> {
+        self.results.iter().find_map(|rule| rule(result))
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn leave(came: Option<Came>) {
 }
 
 /// What was left since this was last asked for on this thread.
+#[inline]
 pub(crate) fn take() -> Option<Came> {
     CAME.take()
 }

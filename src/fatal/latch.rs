@@ -18,10 +18,9 @@ pub(super) struct Latch {
 impl Latch {
     /// The failure of later callers: general words, since the cause may quote what another caller
     /// sent. The cause is its source, for the log.
+    #[inline]
     pub(super) fn refusal(&self) -> Option<Failure> {
-        let mut refusal = Failure::from(self.cause.get()?);
-        refusal.confine();
-        Some(refusal)
+        self.cause.get().map(refusal)
     }
 
     fn cause(&self) -> Option<Fatal> {
@@ -79,6 +78,13 @@ impl Latch {
             shut.await;
         }
     }
+}
+
+#[cold]
+fn refusal(cause: &Fatal) -> Failure {
+    let mut refusal = Failure::from(cause);
+    refusal.confine();
+    refusal
 }
 
 /// Waits for the end of a stack, and can end it.

@@ -93,11 +93,12 @@ where
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        match self.latch.refusal() {
+        if let Some(cause) = self.latch.refusal() {
             // Shut between `poll_ready` and `call`, or always ready.
-            Some(cause) => ResponseFuture::shut(cause),
-            None => ResponseFuture::new(self.inner.call(call), Arc::clone(&self.latch)),
+            return ResponseFuture::shut(cause);
         }
+        let latch = Arc::clone(&self.latch);
+        ResponseFuture::new(self.inner.call(call), latch)
     }
 }
 

@@ -116,14 +116,21 @@ impl Detectors {
     /// The failure that an unflagged result means, if it is one.
     ///
     /// If the tool declares a schema, its structured content is never a failure.
-    pub(super) fn find_failure(&self, result: &impl ToolResult, hints: Hints) -> Option<Failure> {
-        let may_be_one = self.sees_envelopes && hints.declares_output_schema() != Some(true);
-        let envelope = result.structured().filter(|_| may_be_one);
+    #[inline]
+    pub(super) fn find_failure(
+        &self,
+        result: &impl ToolResult,
+        hints: impl FnOnce() -> Hints,
+    ) -> Option<Failure> {
+        let envelope = result
+            .structured()
+            .filter(|_| self.sees_envelopes && hints().declares_output_schema() != Some(true));
         envelope
             .and_then(read_unflagged)
             .or_else(|| self.guess(result))
     }
 
+    #[inline]
     fn guess(&self, result: &impl ToolResult) -> Option<Failure> {
         if self.more.is_empty() {
             return None;

@@ -76,7 +76,7 @@ fn see_through<R: ToolResult>(
         return result;
     }
     let detectors = &settings.detectors;
-    if let Some(failure) = detectors.find_failure(&result, target.hints()) {
+    if let Some(failure) = detectors.find_failure(&result, || target.hints()) {
         result.flag();
         settings.observers.tell(&Event::ResultFlagged {
             call: CallRef::of(target.method(), target.raw_name(), None),

@@ -57,7 +57,7 @@ where
     fn call(&mut self, call: Req) -> Self::Future {
         let target = Target::of(&call);
         let ledger = Ledger::of(|| call.progress()?.ledger());
-        let answer = self.inner.call(call);
-        ResponseFuture::new(answer, target, Arc::clone(&self.settings), ledger)
+        let settings = Arc::clone(&self.settings);
+        ResponseFuture::new(self.inner.call(call), target, settings, ledger)
     }
 }

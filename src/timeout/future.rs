@@ -11,7 +11,6 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 use tokio::time::{Instant, Sleep};
 
@@ -20,8 +19,9 @@ use tokio::time::{Instant, Sleep};
 pub struct ResponseFuture<F> {
     #[pin]
     answer: F,
-    #[pin]
-    timer: Timer,
+    // Set at the first `Pending`: most calls answer at the first poll. Boxed, since it is large, and futures are moved
+    // until they are polled.
+    timer: Option<Pin<Box<Timer>>>,
     watched: Watched,
 }
 
@@ -49,6 +49,43 @@ impl Watched {
         }
     }
 
+    /// Waits for the end of a limit.
+    fn poll(
+        &self,
+        timer: &mut Option<Pin<Box<Timer>>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<LimitReached> {
+        let limits = self.shared.table.at(self.place);
+        let (Some(limit), ceiling) = (limits.attempt, limits.ceiling) else {
+            return Poll::Pending;
+        };
+        let progress = self.attempt.as_ref().map(Attempt::progress);
+        let due = |begun| call::due(begun, progress, limit, ceiling);
+        if timer.is_none() {
+            let begun = Instant::now();
+            // A limit that cannot be expressed is none.
+            *timer = due(begun).map(|due| Timer::until(due, begun));
+        }
+        let Some(timer) = timer else {
+            return Poll::Pending;
+        };
+        let mut timer = timer.as_mut().project();
+        let begun = *timer.begun;
+        loop {
+            ready!(timer.sleep.as_mut().poll(cx));
+            match due(begun) {
+                Some(due) if due > timer.sleep.deadline() => timer.sleep.as_mut().reset(due),
+                _ => break,
+            }
+        }
+        let is_at_ceiling = call::ends_at_ceiling(begun, progress, limit, ceiling);
+        Poll::Ready(if is_at_ceiling {
+            LimitReached::new(Limit::Ceiling, ceiling)
+        } else {
+            LimitReached::new(Limit::Attempt, limit)
+        })
+    }
+
     /// The failure of an attempt that ran into a limit.
     fn fail(&self, reached: LimitReached) -> Failure {
         if let Some(name) = &self.name {
@@ -64,11 +101,18 @@ impl Watched {
     }
 }
 
-/// Most calls answer at the first poll, so the timer is set at the first `Pending`.
-#[pin_project(project = TimerProj)]
-enum Timer {
-    Unset,
-    Set(Instant, #[pin] Sleep),
+#[pin_project]
+struct Timer {
+    begun: Instant,
+    #[pin]
+    sleep: Sleep,
+}
+
+impl Timer {
+    fn until(due: Instant, begun: Instant) -> Pin<Box<Self>> {
+        let sleep = tokio::time::sleep_until(due);
+        Box::pin(Self { begun, sleep })
+    }
 }
 
 impl<F> ResponseFuture<F> {
@@ -76,7 +120,7 @@ impl<F> ResponseFuture<F> {
     pub(super) fn new(watched: Watched, answer: F) -> Self {
         Self {
             answer,
-            timer: Timer::Unset,
+            timer: None,
             watched,
         }
     }
@@ -97,49 +141,9 @@ where
         if let Poll::Ready(answer) = this.answer.poll(cx) {
             return Poll::Ready(answer.map_err(Into::into));
         }
-        let limits = this.watched.shared.table.at(this.watched.place);
-        let Some(limit) = limits.attempt else {
-            return Poll::Pending;
-        };
-        let progress = this.watched.attempt.as_ref().map(Attempt::progress);
-        let reached = ready!(this.timer.poll(limit, limits.ceiling, progress, cx));
+        let reached = ready!(this.watched.poll(this.timer, cx));
         let failure = this.watched.fail(reached.instead(meanwhile::take()));
         Poll::Ready(Err(failure.into()))
-    }
-}
-
-impl Timer {
-    fn poll(
-        mut self: Pin<&mut Self>,
-        limit: Duration,
-        ceiling: Duration,
-        progress: Option<&Progress>,
-        cx: &mut Context<'_>,
-    ) -> Poll<LimitReached> {
-        if let TimerProj::Unset = self.as_mut().project() {
-            let begun = Instant::now();
-            // A limit that cannot be expressed is none.
-            let Some(due) = call::due(begun, progress, limit, ceiling) else {
-                return Poll::Pending;
-            };
-            self.set(Self::Set(begun, tokio::time::sleep_until(due)));
-        }
-        let TimerProj::Set(begun, mut sleep) = self.project() else {
-            return Poll::Pending;
-        };
-        loop {
-            ready!(sleep.as_mut().poll(cx));
-            match call::due(*begun, progress, limit, ceiling) {
-                Some(due) if due > sleep.deadline() => sleep.as_mut().reset(due),
-                _ => break,
-            }
-        }
-        let is_at_ceiling = call::ends_at_ceiling(*begun, progress, limit, ceiling);
-        Poll::Ready(if is_at_ceiling {
-            LimitReached::new(Limit::Ceiling, ceiling)
-        } else {
-            LimitReached::new(Limit::Attempt, limit)
-        })
     }
 }
 
