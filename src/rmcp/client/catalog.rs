@@ -1,4 +1,4 @@
-use super::tool_changes::{self, ToolChange, ToolChanges};
+use super::tool_change::{self, ToolChange};
 use crate::{
     call::{Hints, Route, Side, ToolCall},
     failure::Failure,
@@ -24,7 +24,7 @@ use tokio::sync::watch;
 /// read again, only the hints that you set count.
 #[derive(Clone, Default)]
 pub struct Catalog {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 #[derive(Default)]
@@ -145,14 +145,6 @@ impl Catalog {
         })
     }
 
-    /// Watches which tools the server lists in another way than before, from the last list on: after a
-    /// new connection, or an announcement.
-    #[must_use]
-    pub fn changes(&self) -> ToolChanges {
-        let (catalog, tools) = (Arc::downgrade(&self.shared), self.shared.tools());
-        ToolChanges::new(catalog, self.news(), tools)
-    }
-
     /// Whether the server lists a tool. `None` if no list was read, or the list is incomplete.
     pub(super) fn lists(&self, tool: &str) -> Option<bool> {
         self.read(|known| {
@@ -241,7 +233,7 @@ impl Catalog {
             if known.is_better(reading) {
                 let now = self.version() + 1;
                 let before = known.tools.clone().unwrap_or_default();
-                let before = tool_changes::by_name(&before);
+                let before = tool_change::by_name(&before);
                 let listed = tools.iter().map(|tool| {
                     let changed = match (before.get(&*tool.name), known.listed.get(&*tool.name)) {
                         (Some(before), Some(listed)) if *before == tool => listed.changed,

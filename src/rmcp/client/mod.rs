@@ -211,6 +211,7 @@ mod progress;
 mod requests;
 mod running;
 mod settings;
+mod tool_change;
 mod tool_changes;
 mod transport_fn;
 mod wire;
@@ -225,7 +226,8 @@ pub use self::{
     connection::Connection,
     connector::Connector,
     errors::{classify_call, classify_start},
-    tool_changes::{ToolChange, ToolChanges},
+    tool_change::ToolChange,
+    tool_changes::ToolChanges,
     transport_fn::{TransportFn, line_transport, transport_fn},
 };
 #[cfg(feature = "rmcp-client-http")]
