@@ -191,11 +191,11 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         self
     }
 
-    /// How often the client of a waiting call gets progress from the server itself: every 15 s, unless
-    /// set. `None` or zero turns it off.
+    /// After how long without progress the client of a call gets some from the server itself, and how often
+    /// while the silence lasts: 15 s, unless set. `None` or zero turns it off.
     ///
-    /// Only a client that gave a progress token gets any, and only while its call waits: for an attempt,
-    /// or for a tool that has not reported in this attempt. See [the page of the
+    /// Only a client that gave a progress token gets any. A report of the tool starts the time anew, so
+    /// that a tool which reports more often than this is alone. See [the page of the
     /// adapter](crate::rmcp#progress).
     #[must_use]
     pub fn heartbeat(mut self, every: impl Into<Option<Duration>>) -> Self {

@@ -8,7 +8,7 @@ use mcp_resilience::{
     Failure, ResilienceLayer,
     call::Ticker,
     call_log::CallLogLayer,
-    rmcp::{Resilient, Stop},
+    rmcp::{Resilient, ServerAnswer, ServerCall, Stop},
 };
 use rmcp::{
     ClientHandler, ErrorData, RoleClient, ServiceExt,
@@ -22,6 +22,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, sleep};
+use tower::Service;
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -70,7 +71,14 @@ enum By {
 
 const WAYS: [By; 4] = [By::Run, By::RunModern, By::Serve, By::ServeModern];
 
-async fn open(by: By, server: Resilient<Desk>, client: Listener) -> Session {
+async fn open<S>(by: By, server: Resilient<Desk, S>, client: Listener) -> Session
+where
+    S: Service<ServerCall, Response = ServerAnswer, Error = Failure, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+{
     let (near, far) = tokio::io::duplex(1 << 16);
     match by {
         By::Run | By::RunModern => {

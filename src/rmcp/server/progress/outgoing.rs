@@ -15,7 +15,10 @@ pub(super) struct Outgoing(Arc<Mutex<HashMap<ProgressToken, Arc<Report>>>>);
 
 /// Marks a progress notification that is no report of a tool.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heartbeat;
+pub(super) struct Heartbeat {
+    /// How many reports of the tool there were when it was made.
+    pub(super) reports: u64,
+}
 
 impl Outgoing {
     pub(super) fn add(&self, token: ProgressToken, report: Arc<Report>) {
@@ -41,14 +44,14 @@ impl Outgoing {
         let ServerNotification::ProgressNotification(progress) = &mut message.notification else {
             return Verdict::Send;
         };
-        let is_heartbeat = progress.extensions.get::<Heartbeat>().is_some();
+        let heartbeat = progress.extensions.get::<Heartbeat>().copied();
         let report = self.calls().get(&progress.params.progress_token).cloned();
-        match report {
-            Some(report) if is_heartbeat => report.beat(&mut progress.params),
-            Some(report) => report.pass(&mut progress.params),
+        match (report, heartbeat) {
+            (Some(report), Some(heartbeat)) => report.beat(heartbeat, &mut progress.params),
+            (Some(report), None) => report.pass(&mut progress.params),
             // The call has ended: nobody waits for a heartbeat.
-            None if is_heartbeat => Verdict::Drop,
-            None => Verdict::Send,
+            (None, Some(_)) => Verdict::Drop,
+            (None, None) => Verdict::Send,
         }
     }
 

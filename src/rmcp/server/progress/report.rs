@@ -1,10 +1,11 @@
+use super::outgoing::Heartbeat;
 use crate::call::{Pause, Progress, Ticker};
 use ::rmcp::model::ProgressNotificationParam;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 /// How much a heartbeat adds to the progress: too little to be seen, and below any step of a tool.
 const STEP: f64 = 1e-6;
@@ -25,6 +26,9 @@ struct State {
     // The highest value so far.
     level: Option<f64>,
     heartbeats: u64,
+    // How many reports of the tool there were, and when the last one was.
+    reports: u64,
+    reported: Option<Instant>,
 }
 
 #[derive(Debug, Default)]
@@ -33,11 +37,12 @@ enum Attempt {
     None,
     Running {
         number: u32,
+        begun: Instant,
         ticker: Ticker,
-        has_reported: bool,
     },
     Over {
         number: u32,
+        begun: Instant,
     },
 }
 
@@ -72,8 +77,8 @@ impl Report {
     ) -> Reported {
         self.state().attempt = Attempt::Running {
             number,
+            begun: Instant::now(),
             ticker,
-            has_reported: false,
         };
         Reported {
             report: Arc::clone(self),
@@ -89,15 +94,11 @@ impl Report {
     /// A report of the tool.
     pub(super) fn pass(&self, params: &mut ProgressNotificationParam) -> Verdict {
         let mut state = self.state();
-        if let Attempt::Running {
-            ticker,
-            has_reported,
-            ..
-        } = &mut state.attempt
-        {
+        if let Attempt::Running { ticker, .. } = &state.attempt {
             ticker.tick();
-            *has_reported = true;
         }
+        state.reports += 1;
+        state.reported = Some(Instant::now());
         state.raise(&mut params.progress);
         drop(state);
         let is_beating = *self.is_beating.borrow();
@@ -108,10 +109,15 @@ impl Report {
         }
     }
 
-    /// A heartbeat. It gets its value here, where the order of messages is known.
-    pub(super) fn beat(self: &Arc<Self>, params: &mut ProgressNotificationParam) -> Verdict {
+    /// A heartbeat. It gets its value here, where the order of messages is known. It is not needed if the
+    /// tool has reported since it was made.
+    pub(super) fn beat(
+        self: &Arc<Self>,
+        heartbeat: Heartbeat,
+        params: &mut ProgressNotificationParam,
+    ) -> Verdict {
         let mut state = self.state();
-        if state.has_reported() {
+        if state.reports != heartbeat.reports {
             return Verdict::Drop;
         }
         params.progress = state.step();
@@ -121,19 +127,35 @@ impl Report {
         Verdict::Beat(Beat(Arc::clone(self)))
     }
 
-    /// What a heartbeat says after so long. `None` if the tool reports by itself.
-    pub(super) fn message(&self, elapsed: Duration) -> Option<String> {
+    /// A heartbeat, unless the tool has reported since this: then when it did.
+    pub(super) fn heartbeat(&self, since: Instant) -> Result<Heartbeat, Instant> {
+        let state = self.state();
+        match state.reported.filter(|reported| *reported > since) {
+            Some(reported) => Err(reported),
+            None => Ok(Heartbeat {
+                reports: state.reports,
+            }),
+        }
+    }
+
+    /// What a heartbeat says after so long.
+    pub(super) fn message(&self, elapsed: Duration) -> String {
         let state = self.state();
         let elapsed = seconds(elapsed);
-        Some(match state.attempt {
-            _ if state.has_reported() => return None,
+        match state.attempt {
             Attempt::None => format!("waiting to run for {elapsed} s"),
             Attempt::Running { number: 1, .. } => format!("still running after {elapsed} s"),
             Attempt::Running { number, .. } => {
                 format!("still running after {elapsed} s, attempt {number}")
             }
-            Attempt::Over { number } => waiting(number, self.progress.pause()),
-        })
+            // The pause is that of an earlier attempt if there is none after this one.
+            Attempt::Over { number, begun } => {
+                match self.progress.pause().filter(|pause| pause.since >= begun) {
+                    Some(pause) => waiting(number, pause),
+                    None => format!("finishing after {elapsed} s"),
+                }
+            }
+        }
     }
 
     /// How many heartbeats have left.
@@ -145,7 +167,7 @@ impl Report {
     pub(super) fn attempt(&self) -> Option<u32> {
         match self.state().attempt {
             Attempt::None => None,
-            Attempt::Running { number, .. } | Attempt::Over { number } => Some(number),
+            Attempt::Running { number, .. } | Attempt::Over { number, .. } => Some(number),
         }
     }
 
@@ -155,11 +177,8 @@ impl Report {
 }
 
 /// Why no attempt runs after this one. All words in it are ours.
-fn waiting(number: u32, pause: Option<Pause>) -> String {
+fn waiting(number: u32, pause: Pause) -> String {
     let next = number.saturating_add(1);
-    let Some(pause) = pause else {
-        return format!("waiting for attempt {next}");
-    };
     let class = pause.class.as_str();
     if pause.since.elapsed() >= pause.wait {
         return format!("waiting for attempt {next} to begin: attempt {number} failed ({class})");
@@ -183,11 +202,6 @@ fn seconds(time: Duration) -> u64 {
 }
 
 impl State {
-    fn has_reported(&self) -> bool {
-        let attempt = &self.attempt;
-        matches!(attempt, Attempt::Running { has_reported, .. } if *has_reported)
-    }
-
     /// Raises a value to the highest so far.
     fn raise(&mut self, value: &mut f64) {
         // Of a number and a NaN it is the number.
@@ -215,10 +229,10 @@ impl Verdict {
 impl Drop for Reported {
     fn drop(&mut self) {
         let mut state = self.report.state();
-        if let Attempt::Running { number, .. } = state.attempt
+        if let Attempt::Running { number, begun, .. } = state.attempt
             && number == self.number
         {
-            state.attempt = Attempt::Over { number };
+            state.attempt = Attempt::Over { number, begun };
         }
     }
 }

@@ -12,7 +12,7 @@ use ::rmcp::{
     service::RequestContext,
 };
 use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, sleep_until};
 
 /// One call whose client gave a token for progress, and whose messages can be seen.
 pub(in crate::rmcp::server) struct Reporting {
@@ -62,35 +62,40 @@ impl Reporting {
         Arc::clone(&self.report)
     }
 
-    /// Tells the client, again and again, that the call is alive, unless its tool does. Never ends.
+    /// Tells the client that the call is alive, whenever nothing else has told it for so long. Never ends.
     pub(in crate::rmcp::server) async fn beat(reporting: Option<&Self>) -> Infallible {
         let call = reporting.and_then(|call| Some((call, call.heartbeat?)));
         let Some((call, every)) = call else {
             return pending().await;
         };
-        // A period beyond the end of time is none.
-        let Some(first) = call.begun.checked_add(every) else {
-            return pending().await;
-        };
-        // By the clock of the call: how long a heartbeat takes to leave does not delay the next.
-        let mut beats = interval_at(first, every);
-        beats.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut told = call.begun;
         loop {
-            beats.tick().await;
-            if let Some(message) = call.report.message(call.begun.elapsed()) {
-                call.send(message).await;
-            }
+            // A period beyond the end of time is none.
+            let Some(due) = told.checked_add(every) else {
+                return pending().await;
+            };
+            sleep_until(due).await;
+            told = match call.report.heartbeat(told) {
+                Ok(heartbeat) => {
+                    call.send(heartbeat).await;
+                    // How long one takes to leave does not delay the next, unless that is long.
+                    let is_late = due.elapsed() >= every;
+                    if is_late { Instant::now() } else { due }
+                }
+                Err(reported) => reported,
+            };
         }
     }
 
-    async fn send(&self, message: String) {
+    async fn send(&self, heartbeat: Heartbeat) {
+        let message = self.report.message(self.begun.elapsed());
         // Its value is set when it leaves.
         let params = ProgressNotificationParam::new(self.token.clone(), 0.0);
-        let mut heartbeat = ProgressNotification::new(params.with_message(message));
-        heartbeat.extensions.insert(Heartbeat);
+        let mut notification = ProgressNotification::new(params.with_message(message));
+        notification.extensions.insert(heartbeat);
         let before = self.report.heartbeats();
         // A client that is gone needs none.
-        let sent = self.peer.send_notification(heartbeat.into()).await;
+        let sent = self.peer.send_notification(notification.into()).await;
         // It did not leave if the tool reported meanwhile.
         if sent.is_ok() && self.report.heartbeats() > before {
             self.tell();

@@ -2,12 +2,13 @@
 
 use super::{By, Listener, MINUTE, SECOND, WAYS, open, reads, report};
 use crate::support::{Desk, Log, call, ok, retry, settings};
-use mcp_resilience::{Failure, observe::Event, rmcp::Resilient};
+use mcp_resilience::{Failure, classify::ClassifyLayer, observe::Event, rmcp::Resilient};
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::time::sleep;
+use tower::ServiceBuilder;
 
 /// A tool that fails once with this, and then answers.
 fn fails_once(failure: impl Fn() -> Failure + Send + Sync + 'static) -> Desk {
@@ -61,7 +62,7 @@ async fn an_observer_is_told_of_each_heartbeat_that_was_sent() {
         let desk = reads(async |run| {
             sleep(40 * SECOND).await;
             report(&run, 1.0).await;
-            sleep(MINUTE).await;
+            sleep(59 * SECOND).await;
             ok("done")
         });
         let told = Arc::<Mutex<Vec<String>>>::default();
@@ -80,9 +81,10 @@ async fn an_observer_is_told_of_each_heartbeat_that_was_sent() {
         let session = open(by, server, listener.clone()).await;
         session.call_tool(call("print")).await.unwrap();
         let told = told.lock().unwrap().clone();
-        let expected = ["print Some(1) 15s", "print Some(1) 30s"];
-        assert_eq!(told, expected, "{by:?}: none once the tool has reported");
-        assert_eq!(listener.messages().len(), 2);
+        // The tool reports after 40 s.
+        let expected = [15, 30, 55, 70, 85].map(|at| format!("print Some(1) {at}s"));
+        assert_eq!(told, expected, "{by:?}: 15 s after anything that was told");
+        assert_eq!(listener.messages().len(), 5);
     }
 }
 
@@ -106,4 +108,28 @@ async fn heartbeats_can_be_set_and_turned_off() {
         session.call_tool(call("print")).await.unwrap();
         assert_eq!(listener.values().len(), count, "{every:?}");
     }
+}
+
+/// As a store of outcomes does that takes its time.
+#[tokio::test(start_paused = true)]
+async fn while_an_outcome_is_on_its_way_no_heartbeat_names_a_next_attempt() {
+    let desk = fails_once(|| Failure::unavailable(Some(20 * SECOND)).before_running());
+    let stack = ServiceBuilder::new()
+        .map_future(|answer| async {
+            let answer = answer.await;
+            sleep(40 * SECOND).await;
+            answer
+        })
+        .layer(retry().build().unwrap())
+        .layer(ClassifyLayer::new())
+        .into_inner();
+    let listener = Listener::default();
+    let server = Resilient::with_layer(desk, &stack);
+    let session = open(By::Run, server, listener.clone()).await;
+    session.call_tool(call("print")).await.unwrap();
+    let waiting =
+        "waiting 20 s before attempt 2: attempt 1 failed (unavailable) and asked for 20 s";
+    let finishing = [30, 45].map(|at| format!("finishing after {at} s"));
+    assert_eq!(listener.messages()[0], waiting);
+    assert_eq!(listener.messages()[1..], finishing);
 }
