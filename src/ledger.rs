@@ -9,7 +9,8 @@
 //! of its own, at the call itself. So it is found behind a layer that spawns, if that layer calls the
 //! inner service before it spawns, or if the call has a [`Progress`](crate::call::Progress), which
 //! its copies share. Below the border nothing is noted: a tool may have a stack of its own, and its
-//! retries are not those of this call.
+//! retries are not those of this call. When a call has reached the border, every layer above it has
+//! found the ledger. From then on the call does not give it out any more.
 
 use crate::failure::{Class, Code, Failure};
 use pin_project::pin_project;
@@ -19,7 +20,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll},
     time::Duration,
@@ -44,6 +45,7 @@ pub(crate) struct Ledger(Arc<Shared>);
 struct Shared {
     id: CallId,
     notes: Mutex<Notes>,
+    is_at_border: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -148,6 +150,7 @@ impl Ledger {
         Self(Arc::new(Shared {
             id,
             notes: Mutex::default(),
+            is_at_border: AtomicBool::new(false),
         }))
     }
 
@@ -160,7 +163,7 @@ impl Ledger {
         }
         LEDGER
             .try_with(|slot| slot.borrow().clone())
-            .unwrap_or_else(|_| carried())
+            .unwrap_or_else(|_| carried().filter(|ledger| !ledger.0.is_at_border.load(Relaxed)))
     }
 
     pub(crate) fn id(&self) -> CallId {
@@ -281,7 +284,9 @@ pub(crate) fn close() -> Option<Closed> {
     if !are_any() {
         return None;
     }
-    LEDGER.try_with(RefCell::take).ok().flatten().map(Closed)
+    let ledger = LEDGER.try_with(RefCell::take).ok().flatten()?;
+    ledger.0.is_at_border.store(true, Relaxed);
+    Some(Closed(ledger))
 }
 
 pub(crate) struct Closed(Ledger);

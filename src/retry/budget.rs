@@ -44,6 +44,7 @@ impl SharedBudget {
     pub(super) fn left(&self) -> Option<u32> {
         match self {
             Self::OfCalls(budget) => {
+                budget.pay_for_time();
                 let balance = budget.balance.load(Relaxed).max(0);
                 Some(u32::try_from(balance / REPEAT).unwrap_or(u32::MAX))
             }

@@ -139,3 +139,29 @@ async fn a_stack_inside_a_tool_writes_nothing_into_the_line_outside_also_when_it
     tools.oneshot(call).await.unwrap();
     assert_eq!(lines.only()["attempts"], 1);
 }
+
+/// The tool runs in a task of its own, in which no border can be seen, and passes its call on.
+#[tokio::test(start_paused = true)]
+async fn a_stack_inside_a_tool_writes_nothing_into_the_line_outside_also_behind_a_queue() {
+    let lines = Lines::default();
+    let mut script = Script::new([busy(), busy(), Ok(Answer::ok("fine"))]);
+    let inner = ServiceBuilder::new()
+        .layer(retry())
+        .layer(ClassifyLayer::new())
+        .buffer(4)
+        .service_fn(move |call: Known| script.call(call.0));
+    let tool = service_fn(move |call: Known| inner.clone().oneshot(call));
+    let tools = ServiceBuilder::new()
+        .layer(CallLogLayer::new(lines.clone()))
+        .layer(IsErrorLayer::new())
+        .layer(retry())
+        .layer(ClassifyLayer::new())
+        .buffer(4)
+        .service(tool);
+    let call = Known(Call::tool("t"), Progress::new());
+    tools.oneshot(call).await.unwrap();
+    let line = lines.only();
+    assert_eq!(line["attempts"], 1, "{line}");
+    assert_eq!(line["retried"], false, "{line}");
+    assert_eq!(line["waited_ms"], 0, "{line}");
+}
