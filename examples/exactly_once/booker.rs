@@ -6,6 +6,7 @@ use mcp_resilience::{
     call_log::CallLogLayer,
     idempotency::codes,
     is_error::META_KEY,
+    policy::Policy,
     reconnect::ReconnectLayer,
     retry::RetryLayer,
     rmcp::client::{Client, Http},
@@ -33,7 +34,7 @@ pub(crate) async fn connect(url: &str) -> Fallible<Client> {
     let retry = RetryLayer::builder()
         .max_attempts(10)
         .backoff(backoff)
-        .no_budget()
+        .policy(Policy::new().no_budget())
         .build()?;
     let resilience = ResilienceLayer::builder()
         .log(CallLogLayer::off())

@@ -9,6 +9,7 @@ use mcp_resilience::{
     backoff::Jitter,
     call::ToolResult,
     call_log::CallLogLayer,
+    policy::Policy,
     retry::{RetryAfterGate, RetryBuilder, RetryLayer},
 };
 use std::{future::Future, pin::Pin, sync::Arc};
@@ -99,7 +100,7 @@ impl Strategy {
                 Ok(through(retry.layer(upstream.clone())))
             }
             Self::Default => preset(ours(), upstream.clone()),
-            Self::NoBudget => preset(ours().no_budget(), upstream.clone()),
+            Self::NoBudget => preset(ours().policy(Policy::new().no_budget()), upstream.clone()),
             Self::NoJitter => preset(ours().jitter(Jitter::none()), upstream.clone()),
             Self::NoFloor => {
                 let blind = upstream.clone().map_response(Answer::without_hint);

@@ -50,7 +50,8 @@ impl Policy {
         self
     }
 
-    /// The longest that an attempt may go on with reports of progress. Default: 1 h.
+    /// The longest that an attempt, and a call with a deadline, may go on with reports of progress.
+    /// Default: 1 h, or the limit of the attempt or the deadline if that is longer.
     pub fn ceiling(mut self, limit: Duration) -> Self {
         self.ceiling = Some(limit);
         self
@@ -76,8 +77,8 @@ impl Policy {
         self
     }
 
-    /// No retry window, even if the layer has one. See
-    /// [`RetryBuilder::no_retry_window`](crate::retry::RetryBuilder::no_retry_window).
+    /// No retry window, even if the layer has one: a call may be made again however long it has taken, up to
+    /// its deadline.
     pub fn no_retry_window(mut self) -> Self {
         self.retry_window = Some(None);
         self
@@ -95,7 +96,11 @@ impl Policy {
         self
     }
 
-    /// The waits themselves. See [`RetryBuilder::waits`](crate::retry::RetryBuilder::waits).
+    /// The waits themselves, from any iterator; a new one for each call that needs it. They are taken as
+    /// they come, without jitter of ours. When it ends, so do the attempts.
+    ///
+    /// A hint of the server is a floor here too: the wait is the hint, and on top of it a random part of
+    /// half the hint or of the iterator's wait, whichever is longer.
     pub fn waits<I>(mut self, make: impl Fn() -> I + Send + Sync + 'static) -> Self
     where
         I: Iterator<Item = Duration> + Send + 'static,

@@ -133,13 +133,6 @@ impl<L, M> ResilienceBuilder<L, M> {
         self
     }
 
-    /// The longest that one attempt, and a call with a deadline, may go on with reports of progress.
-    /// Default: 1 h.
-    pub fn ceiling(mut self, limit: Duration) -> Self {
-        self.policy = self.policy.ceiling(limit);
-        self
-    }
-
     /// The longest that a call waits for the inner service to be ready. Default: the [retry
     /// window](crate::retry::RetryBuilder::retry_window).
     pub fn patience(mut self, limit: Duration) -> Self {

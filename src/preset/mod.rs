@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! CallLog      sees what the caller sees, and what nobody waits for
+//! Idempotency  only if it is asked for: keeps what the layers below answer to a call with a key
 //! IsError      outside all that act on failures: they cannot see one that is a result
 //! FatalStop    outside Retry: nothing fatal is tried again
 //! Retry        outside Classify and Reconnect: it acts on named failures, every attempt gets a live connection
@@ -28,7 +29,7 @@
 //! | log | one line a call on stderr | [`log`](ResilienceBuilder::log) |
 //! | attempt timeout around a tool, without an answer or [progress](crate::timeout) | 10 minutes | [`attempt_timeout`](ResilienceBuilder::attempt_timeout) |
 //! | the same around a connection ([`connect`](ResilienceLayer::connect)) | 60 s, as the SDKs have it | the same |
-//! | ceiling of an attempt with progress | 1 h | [`ceiling`](ResilienceBuilder::ceiling) |
+//! | ceiling of an attempt with progress | 1 h | [`ceiling`](crate::policy::Policy::ceiling) |
 //! | [retry window](crate::retry): waits and further attempts begin within | 55 s, since callers hang up at 60 s | [`retry_window`](crate::retry::RetryBuilder::retry_window) |
 //! | [deadline](crate::retry) of the whole call | none | [`deadline`](crate::retry::RetryBuilder::deadline) |
 //! | longest wait for the service to be ready | the retry window | [`patience`](ResilienceBuilder::patience) |

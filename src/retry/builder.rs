@@ -59,7 +59,9 @@ impl RetryBuilder {
     }
 
     /// What applies to every call, unless a policy [of its tool](Self::policies) says otherwise. What the
-    /// policy leaves out stays as it is. The builder's other setters of the same names are short for this.
+    /// policy leaves out stays as it is. The builder's setters of the same names are short for this; the rest
+    /// of a [`Policy`] is set by it alone: its own waits, its ceiling, and that there is no deadline, window or
+    /// budget.
     ///
     /// The limit of an attempt is for [`timeout`](crate::timeout). Its
     /// [`repeat_ok`](Policy::repeat_ok) comes after that of the [builder](Self::repeat_ok), and before
@@ -94,19 +96,6 @@ impl RetryBuilder {
         self
     }
 
-    /// The waits themselves, from any iterator; a new one for each call that needs it. They are
-    /// taken as they come, without jitter of ours. When it ends, so do the attempts.
-    ///
-    /// A hint of the server is a floor here too: the wait is the hint, and on top of it a random
-    /// part of half the hint or of the iterator's wait, whichever is longer.
-    pub fn waits<I>(mut self, make: impl Fn() -> I + Send + Sync + 'static) -> Self
-    where
-        I: Iterator<Item = Duration> + Send + 'static,
-    {
-        self.policy = self.policy.waits(make);
-        self
-    }
-
     /// How waits are drawn below their ceilings.
     pub fn jitter(mut self, jitter: Jitter) -> Self {
         self.jitter = jitter;
@@ -122,34 +111,15 @@ impl RetryBuilder {
         self
     }
 
-    /// No retry window: a call may be made again however long it has taken, up to its deadline.
-    pub fn no_retry_window(mut self) -> Self {
-        self.policy = self.policy.no_retry_window();
-        self
-    }
-
     /// The longest that a call may go on in all without an answer or a report of progress, from the
     /// moment it is first waited for: its attempts, the waits between them, and readiness. An
     /// attempt that runs into it is dropped, and the call fails as a
     /// [`Timeout`](crate::Class::Timeout). There is none by default.
     ///
     /// It counts anew from each report of [progress](crate::call::Progress), up to the
-    /// [ceiling](Self::ceiling): a caller that is told of progress does not hang up either.
+    /// [ceiling](Policy::ceiling): a caller that is told of progress does not hang up either.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.policy = self.policy.deadline(deadline);
-        self
-    }
-
-    /// No deadline, which is the default. The [retry window](Self::retry_window) stays.
-    pub fn no_deadline(mut self) -> Self {
-        self.policy = self.policy.no_deadline();
-        self
-    }
-
-    /// The longest that a call with a deadline may go on with reports of progress: 1 h by default,
-    /// or the deadline if that is longer.
-    pub fn ceiling(mut self, ceiling: Duration) -> Self {
-        self.policy = self.policy.ceiling(ceiling);
         self
     }
 
@@ -175,13 +145,6 @@ impl RetryBuilder {
     pub fn shared_budget<B: TowerBudget + Send + Sync + 'static>(mut self, budget: Arc<B>) -> Self {
         self.policy.budget = None;
         self.shared_budget = Some(SharedBudget::of_tower(budget));
-        self
-    }
-
-    /// No budget: in an outage every call is repeated to its last attempt.
-    pub fn no_budget(mut self) -> Self {
-        self.policy = self.policy.no_budget();
-        self.shared_budget = None;
         self
     }
 

@@ -165,10 +165,10 @@
 //! [`Stopped::MayHaveRun`]: crate::failure::Stopped::MayHaveRun
 //! [`max_attempts`]: RetryBuilder::max_attempts
 //! [`backoff`]: RetryBuilder::backoff
-//! [`waits`]: RetryBuilder::waits
+//! [`waits`]: crate::policy::Policy::waits
 //! [`retry_window`]: RetryBuilder::retry_window
 //! [`deadline`]: RetryBuilder::deadline
-//! [`ceiling`]: RetryBuilder::ceiling
+//! [`ceiling`]: crate::policy::Policy::ceiling
 //! [`policies`]: RetryBuilder::policies
 //! [`Stopped::Window`]: crate::failure::Stopped::Window
 //! [`Stopped::Deadline`]: crate::failure::Stopped::Deadline

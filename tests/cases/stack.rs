@@ -5,6 +5,7 @@ use mcp_resilience::{
     Failure, ResilienceLayer,
     backoff::{Backoff, Jitter},
     call_log::CallLogLayer,
+    policy::Policy,
     preset::{Connected, Connection, ResilienceBuilder},
     reconnect::{ReconnectBuilder, ReconnectHandle, ReconnectLayer},
     retry::{RetryBuilder, RetryLayer},
@@ -45,8 +46,7 @@ pub(crate) fn retry() -> RetryBuilder {
         .max_attempts(4)
         .backoff(Backoff::new(100 * MS, 10 * SECOND).unwrap())
         .jitter(Jitter::none())
-        .no_budget()
-        .no_retry_window()
+        .policy(Policy::new().no_budget().no_retry_window())
 }
 
 /// The preset with that retry.

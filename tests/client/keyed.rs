@@ -6,6 +6,7 @@ use mcp_resilience::{
     call::IdempotencyKey,
     call_log::CallLogLayer,
     idempotency::{IdempotencyLayer, REPLAYED_META},
+    policy::Policy,
     reconnect::ReconnectLayer,
     retry::{RetryBuilder, RetryLayer},
     rmcp::{
@@ -265,7 +266,12 @@ async fn as_a_service_the_client_gives_keys_too() {
         ..Office::default()
     };
     let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
-    let client = builder(&wires, retry().no_retry_window(), 10 * SECOND).idempotency_keys();
+    let client = builder(
+        &wires,
+        retry().policy(Policy::new().no_retry_window()),
+        10 * SECOND,
+    )
+    .idempotency_keys();
     let client = client.connect().await.unwrap();
     let answer = client.oneshot(Request::from(tool("book"))).await.unwrap();
     let Answer::Tool(answer) = answer else {
@@ -349,7 +355,12 @@ async fn a_limit_of_the_client_does_not_cancel_the_run() {
     };
     let layer = IdempotencyLayer::new();
     let wires = Wires::to(&office, Some(layer.clone()));
-    let client = builder(&wires, retry().no_retry_window(), 10 * SECOND).idempotency_keys();
+    let client = builder(
+        &wires,
+        retry().policy(Policy::new().no_retry_window()),
+        10 * SECOND,
+    )
+    .idempotency_keys();
     let client = client.connect().await.unwrap();
     let answer = client.call_tool(tool("book")).await.unwrap();
     assert_eq!(text(answer), ("1".to_owned(), true));
@@ -395,7 +406,12 @@ async fn a_caller_that_drops_its_call_cancels_the_run() {
     };
     let layer = IdempotencyLayer::new();
     let wires = Wires::to(&office, Some(layer.clone()));
-    let client = builder(&wires, retry().no_retry_window(), 10 * SECOND).idempotency_keys();
+    let client = builder(
+        &wires,
+        retry().policy(Policy::new().no_retry_window()),
+        10 * SECOND,
+    )
+    .idempotency_keys();
     let client = client.connect().await.unwrap();
     // In the second attempt, when the run is of the first.
     let dropped = tokio::time::timeout(15 * SECOND, client.call_tool(tool("book")));

@@ -8,6 +8,7 @@ use mcp_resilience::{
     Class,
     backoff::{Backoff, InvalidBackoff, Jitter},
     failure::Stopped,
+    policy::Policy,
     retry::RetryBuilder,
 };
 use std::{collections::HashSet, iter, time::Duration};
@@ -214,7 +215,7 @@ async fn a_hint_is_never_undercut_and_callers_who_got_the_same_one_are_spread() 
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_too_long_or_does_not_fit_is_not_begun() {
-    let endless = || exact().no_retry_window();
+    let endless = || exact().policy(Policy::new().no_retry_window());
     let longest = || exact().max_retry_after(Duration::MAX);
     #[rustfmt::skip]
     let cases = [
@@ -256,7 +257,7 @@ async fn no_hint_is_so_long_that_its_arithmetic_panics() {
                 .jitter(Jitter::full())
         };
         let endless = [
-            trusting().no_retry_window(),
+            trusting().policy(Policy::new().no_retry_window()),
             trusting().deadline(Duration::MAX),
         ];
         for retry in endless {
@@ -286,12 +287,20 @@ async fn any_iterator_serves_as_waits_as_it_is_and_the_attempts_end_with_it() {
     let slow = || [1, 1, 2].into_iter().map(|n| n * SECOND);
     let backon = || ExponentialBuilder::default().build();
     let cases: [(RetryBuilder, Option<Duration>, &[u128]); 4] = [
-        (full().waits(slow), None, &[0, 1000, 2000, 4000]),
-        (full().waits(backon), None, &[0, 1000, 3000, 7000]),
-        (full().waits(iter::empty), None, &[0]),
+        (
+            full().policy(Policy::new().waits(slow)),
+            None,
+            &[0, 1000, 2000, 4000],
+        ),
+        (
+            full().policy(Policy::new().waits(backon)),
+            None,
+            &[0, 1000, 3000, 7000],
+        ),
+        (full().policy(Policy::new().waits(iter::empty)), None, &[0]),
         // A hint is a floor here too.
         (
-            exact().waits(slow),
+            exact().policy(Policy::new().waits(slow)),
             Some(3 * SECOND),
             &[0, 3000, 6000, 9000],
         ),

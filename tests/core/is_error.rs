@@ -10,6 +10,7 @@ use mcp_resilience::{
     classify::ClassifyLayer,
     failure::{BoxError, Class, Delivery, Failure, RpcError},
     is_error::{IsErrorLayer, META_KEY, detect},
+    policy::Policy,
     retry::RetryLayer,
 };
 use serde_json::{Map, Value, json};
@@ -217,7 +218,10 @@ async fn waiting_is_not_advised_where_it_does_not_help() {
 #[tokio::test]
 async fn a_repeat_that_was_refused_says_why_and_attempts_are_counted() {
     let waits = || [Duration::ZERO; 2].into_iter();
-    let retry = RetryLayer::builder().waits(waits).build().unwrap();
+    let retry = RetryLayer::builder()
+        .policy(Policy::new().waits(waits))
+        .build()
+        .unwrap();
     let limited = || Err(Failure::rate_limited(None).before_running().into());
     let lost = vec![Err(Failure::upstream("bad gateway").into())];
     let refused = vec![limited(), limited(), limited()];

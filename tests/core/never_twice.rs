@@ -7,6 +7,7 @@ use mcp_resilience::{
     backoff::Jitter,
     call_log::CallLogLayer,
     failure::RpcError,
+    policy::Policy,
     retry::{RetryBuilder, RetryLayer},
 };
 use serde_json::{Value, json};
@@ -16,7 +17,9 @@ use tower::{BoxError, Layer, ServiceExt};
 type Step = Result<Answer, BoxError>;
 
 fn retry() -> RetryBuilder {
-    RetryLayer::builder().jitter(Jitter::none()).no_budget()
+    RetryLayer::builder()
+        .jitter(Jitter::none())
+        .policy(Policy::new().no_budget())
 }
 
 /// Answers the same each time, and counts its effects.

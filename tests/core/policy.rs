@@ -23,7 +23,9 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 
 pub(crate) fn exact() -> RetryBuilder {
-    RetryLayer::builder().jitter(Jitter::none()).no_budget()
+    RetryLayer::builder()
+        .jitter(Jitter::none())
+        .policy(Policy::new().no_budget())
 }
 
 fn lost() -> Result<Answer, BoxError> {
@@ -173,7 +175,10 @@ fn a_policy_that_cannot_work_is_refused_when_built_and_the_error_names_tool_and_
     let retry = |policy| exact().deadline(10 * SECOND).policies(tool(policy)).build();
     let preset = |policy| {
         let settings = ResilienceLayer::builder().log(CallLogLayer::off());
-        settings.ceiling(10 * SECOND).policies(tool(policy)).build()
+        settings
+            .policy(Policy::new().ceiling(10 * SECOND))
+            .policies(tool(policy))
+            .build()
     };
     let zero = Duration::ZERO;
     let cases = [

@@ -12,6 +12,7 @@ use mcp_resilience::{
     backoff::{Backoff, Jitter},
     call::{Hints, ToolCall},
     failure::Stopped,
+    policy::Policy,
     policy::Problem,
     retry::{RetryBuilder, RetryLayer},
 };
@@ -51,7 +52,9 @@ pub(crate) fn always(step: impl FnMut() -> Outcome) -> Script {
 
 /// Waits of 1, 2, 4, … s to the millisecond, and no budget in the way.
 pub(crate) fn exact() -> RetryBuilder {
-    RetryLayer::builder().jitter(Jitter::none()).no_budget()
+    RetryLayer::builder()
+        .jitter(Jitter::none())
+        .policy(Policy::new().no_budget())
 }
 
 pub(crate) async fn make(
@@ -78,7 +81,12 @@ async fn attempts_are_counted_with_the_first_and_each_is_made_on_an_instance_mad
         (exact().max_attempts(2), 2),
         (exact(), 3),
         (RetryLayer::builder(), 3),
-        (exact().max_attempts(7).no_retry_window(), 7),
+        (
+            exact()
+                .max_attempts(7)
+                .policy(Policy::new().no_retry_window()),
+            7,
+        ),
     ];
     for (retry, attempts) in cases {
         let tool = always(lost);
@@ -114,7 +122,12 @@ async fn an_attempt_that_hangs_is_cut_off_at_the_deadline_to_the_millisecond() {
         assert_eq!(failure.waits(), waits, "{case}");
     }
     let tool = Script::timed([hangs()]);
-    let answer = make(exact().no_deadline(), &tool, Call::tool("export")).await;
+    let answer = make(
+        exact().policy(Policy::new().no_deadline()),
+        &tool,
+        Call::tool("export"),
+    )
+    .await;
     answer.expect("without a deadline only the tool ends an attempt");
 }
 
@@ -341,7 +354,7 @@ async fn in_an_outage_ten_repeats_pass_and_time_and_successes_pay_for_more() {
     assert_eq!(repeats(&retry, 50).await, 10, "after an hour");
     let other = quick().build().unwrap();
     assert_eq!(repeats(&other, 50).await, 10, "each layer has its own");
-    let none = quick().no_budget().build().unwrap();
+    let none = quick().policy(Policy::new().no_budget()).build().unwrap();
     assert_eq!(repeats(&none, 50).await, 50, "no budget");
 }
 

@@ -11,6 +11,7 @@ use mcp_resilience::{
     classify::ClassifyLayer,
     failure::{BoxError, RpcError},
     is_error::{IsErrorLayer, detect},
+    policy::Policy,
     retry::RetryLayer,
 };
 use serde_json::{Value, json};
@@ -63,7 +64,9 @@ async fn named<R: ToolResult>(
 
 /// Asks whether a call would be made again, and makes it once.
 pub(crate) fn only_once() -> RetryLayer {
-    let retry = RetryLayer::builder().max_attempts(1).no_budget();
+    let retry = RetryLayer::builder()
+        .max_attempts(1)
+        .policy(Policy::new().no_budget());
     retry.build().unwrap()
 }
 

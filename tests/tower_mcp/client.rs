@@ -5,6 +5,7 @@ use mcp_resilience::{
     Class, Failure, ResilienceLayer,
     backoff::{Backoff, Jitter},
     call_log::{CallLogLayer, Record, Sink},
+    policy::Policy,
     reconnect::ReconnectLayer,
     retry::RetryLayer,
     tower_mcp::client::{Client, ClientBuilder, Connector},
@@ -116,7 +117,7 @@ impl Sink for Log {
 fn settings(log: &Log) -> (ResilienceLayer, ReconnectLayer<()>) {
     let retry = RetryLayer::builder()
         .backoff(Backoff::new(SECOND / 100, SECOND / 10).unwrap())
-        .no_budget()
+        .policy(Policy::new().no_budget())
         .deadline(600 * SECOND);
     let resilience = ResilienceLayer::builder()
         .retry(retry.build().unwrap())

@@ -62,8 +62,7 @@ const CASES: &[(&str, Run)] = &[
     }),
     ("one repeat without a wait", |calls| {
         let retry = RetryLayer::builder()
-            .waits(|| repeat(Duration::ZERO))
-            .no_budget()
+            .policy(Policy::new().waits(|| repeat(Duration::ZERO)).no_budget())
             .build();
         let layer = ResilienceLayer::builder()
             .log(CallLogLayer::off())

@@ -41,7 +41,7 @@
 //! |---|---|---|
 //! | transport, handshake and list of tools | 30 s | [`Connector::start_timeout`] |
 //! | an attempt, without progress | 60 s | [`attempt_timeout`](crate::preset::ResilienceBuilder::attempt_timeout) |
-//! | progress extends it up to | 1 h | [`ceiling`](crate::preset::ResilienceBuilder::ceiling) |
+//! | progress extends it up to | 1 h | [`ceiling`](crate::policy::Policy::ceiling) |
 //! | the end: calls that run, then the server | 10 s, then 8 s | [`Client::close`] |
 //!
 //! The `request_timeout` of tower-mcp's HTTP transport, 30 s unless set, is below the first: set it higher for

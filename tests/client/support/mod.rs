@@ -31,6 +31,7 @@ use mcp_resilience::{
     ResilienceLayer,
     backoff::{Backoff, Jitter},
     call_log::CallLogLayer,
+    policy::Policy,
     preset::ResilienceBuilder,
     reconnect::{ReconnectBuilder, ReconnectLayer},
     retry::{RetryBuilder, RetryLayer},
@@ -54,7 +55,7 @@ pub(crate) fn retry() -> RetryBuilder {
     let backoff = Backoff::new(10 * MS, 100 * MS).unwrap();
     RetryLayer::builder()
         .backoff(backoff)
-        .no_budget()
+        .policy(Policy::new().no_budget())
         .deadline(600 * SECOND)
 }
 

@@ -4,7 +4,7 @@ use super::retry;
 use crate::support::{Answer, Call, Lines, Script};
 use mcp_resilience::{
     Class, Delivery, Failure, call_log::CallLogLayer, classify::ClassifyLayer,
-    is_error::IsErrorLayer,
+    is_error::IsErrorLayer, policy::Policy,
 };
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -165,8 +165,8 @@ async fn the_worst_line_is_valid_and_within_its_limit() {
     let steps: Vec<Result<Answer, BoxError>> = many.chain([Err(failure.into())]).collect();
     let retry = mcp_resilience::retry::RetryLayer::builder()
         .max_attempts(100)
-        .waits(|| std::iter::repeat(Duration::from_millis(1)))
-        .no_budget()
+        .policy(Policy::new().waits(|| std::iter::repeat(Duration::from_millis(1))))
+        .policy(Policy::new().no_budget())
         .build()
         .unwrap();
     let tools = ServiceBuilder::new()

@@ -82,7 +82,9 @@ async fn hints_that_are_withdrawn_in_the_last_attempt_do_not_tell_a_model_to_rep
             }
             async move { Err::<Answer, _>(failure()) }
         });
-        let retry = RetryLayer::builder().jitter(Jitter::none()).no_budget();
+        let retry = RetryLayer::builder()
+            .jitter(Jitter::none())
+            .policy(Policy::new().no_budget());
         let retry = retry.max_attempts(attempts).build().unwrap();
         let stack = settings().retry(retry).build().unwrap().layer(tool);
         let answer = stack.oneshot(Look::new(is_read_only)).await.unwrap();
@@ -113,7 +115,9 @@ async fn a_refused_attempt_is_not_repeated_after_one_that_ran_once_the_hints_are
             };
             async move { Err::<Answer, _>(failure) }
         });
-        let retry = RetryLayer::builder().jitter(Jitter::none()).no_budget();
+        let retry = RetryLayer::builder()
+            .jitter(Jitter::none())
+            .policy(Policy::new().no_budget());
         let retry = retry.build().unwrap();
         let stack = settings().retry(retry).build().unwrap().layer(tool);
         let answer = stack.oneshot(Look::new(is_read_only)).await.unwrap();
@@ -134,7 +138,9 @@ async fn hints_that_are_withdrawn_during_the_wait_stop_the_repeat() {
         count.fetch_add(1, Relaxed);
         async { Err::<Answer, _>(Failure::upstream("bad gateway")) }
     });
-    let retry = RetryLayer::builder().jitter(Jitter::none()).no_budget();
+    let retry = RetryLayer::builder()
+        .jitter(Jitter::none())
+        .policy(Policy::new().no_budget());
     let stack = settings().retry(retry.build().unwrap()).build().unwrap();
     let withdrawn = Arc::clone(&is_read_only);
     let (answer, ()) = tokio::join!(
@@ -173,7 +179,9 @@ async fn a_policy_that_is_withdrawn_allows_no_repeat_of_a_call_with_options_eith
         });
         let repeats = Policy::new().repeat_ok(true);
         let policies = Policies::new().hinted(Hints::is_read_only, repeats);
-        let retry = RetryLayer::builder().jitter(Jitter::none()).no_budget();
+        let retry = RetryLayer::builder()
+            .jitter(Jitter::none())
+            .policy(Policy::new().no_budget());
         let retry = retry.policies(policies).build().unwrap();
         let stack = settings().retry(retry).build().unwrap().layer(tool);
         let look = Look {

@@ -6,6 +6,7 @@ use mcp_resilience::{
     Class, Delivery, Failure,
     classify::{ClassifyLayer, Words},
     failure::RpcError,
+    policy::Policy,
     retry::RetryLayer,
 };
 use serde_json::{Map, Value, json};
@@ -263,7 +264,12 @@ async fn a_load_shed_right_below_speaks_of_the_call_and_one_in_an_error_does_not
 
 #[tokio::test(start_paused = true)]
 async fn a_retry_without_a_border_believes_nobody_else_either() {
-    let retry = || RetryLayer::builder().no_budget().build().unwrap();
+    let retry = || {
+        RetryLayer::builder()
+            .policy(Policy::new().no_budget())
+            .build()
+            .unwrap()
+    };
     for (step, times) in [
         (
             (|| Err(Failure::at_capacity(None).into())) as fn() -> Step,

@@ -11,7 +11,7 @@ mod tempting;
 use crate::support::{Answer, Call, Script};
 use mcp_resilience::{
     ResilienceLayer, backoff::Jitter, call_log::CallLogLayer, classify::ClassifyLayer,
-    preset::ResilienceBuilder, retry::RetryLayer,
+    policy::Policy, preset::ResilienceBuilder, retry::RetryLayer,
 };
 use tower::{BoxError, Layer, ServiceExt};
 
@@ -19,7 +19,9 @@ pub(super) type Step = Result<Answer, BoxError>;
 
 /// The preset, without chance and without a log.
 pub(super) fn settings() -> ResilienceBuilder {
-    let retry = RetryLayer::builder().jitter(Jitter::none()).no_budget();
+    let retry = RetryLayer::builder()
+        .jitter(Jitter::none())
+        .policy(Policy::new().no_budget());
     ResilienceLayer::builder()
         .log(CallLogLayer::off())
         .retry(retry.build().unwrap())

@@ -2,7 +2,9 @@
 
 use super::settings;
 use crate::support::{Answer, Call, Script};
-use mcp_resilience::{Delivery, Failure, classify::ClassifyLayer, retry::RetryLayer};
+use mcp_resilience::{
+    Delivery, Failure, classify::ClassifyLayer, policy::Policy, retry::RetryLayer,
+};
 use serde_json::json;
 use std::sync::{
     Arc,
@@ -109,7 +111,10 @@ async fn a_border_keeps_a_nested_failure_from_running_the_tool_again_and_a_retry
                 Ok::<_, BoxError>(client.oneshot(Call::tool("mail")).await?)
             }
         });
-        let retry = RetryLayer::builder().no_budget().build().unwrap();
+        let retry = RetryLayer::builder()
+            .policy(Policy::new().no_budget())
+            .build()
+            .unwrap();
         let outcome = if has_border {
             let tool = ClassifyLayer::new().layer(tool);
             retry.layer(tool).oneshot(Call::tool("book")).await

@@ -7,6 +7,7 @@ use mcp_resilience::{
     call::Method,
     failure::Stopped,
     observe::Event,
+    policy::Policy,
     retry::{Override, RetryBuilder},
 };
 use std::{
@@ -45,6 +46,31 @@ async fn each_repeat_is_told_with_its_wait_and_the_end_with_its_reason() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_left_of_the_budget_is_told_only_where_there_is_one_that_tells() {
+    let towers = || Arc::new(tower::retry::budget::TpsBudget::default());
+    let cases = [
+        (exact().budget(0.2, 1), [Some(9), Some(9)]),
+        (exact().budget(0.0, 3), [Some(29), Some(29)]),
+        (exact().policy(Policy::new().no_budget()), [None, None]),
+        (exact().shared_budget(towers()), [None, None]),
+    ];
+    for (retry, expected) in cases {
+        let told = Arc::<Mutex<Vec<Option<u32>>>>::default();
+        let left = Arc::clone(&told);
+        let retry = retry.observer(move |event: &Event<'_>| {
+            if let Event::RetryScheduled { budget_left, .. } = event {
+                left.lock().unwrap().push(*budget_left);
+            }
+        });
+        let tool = Script::new((0..3).map(|_| Err(away().into())));
+        let tool = retry.build().unwrap().layer(tool);
+        tool.oneshot(Call::read_only("quote")).await.unwrap_err();
+        // A second passes between the two, and pays for the first.
+        assert_eq!(*told.lock().unwrap(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_reason_to_give_up_is_told() {
     let asks = |seconds| move || Failure::rate_limited(Some(seconds * SECOND)).before_running();
     let (tool, read) = (Call::tool("t"), Call::read_only("t"));
@@ -54,11 +80,11 @@ async fn each_reason_to_give_up_is_told() {
         (Stopped::Attempts, exact().max_attempts(1), &read, Box::new(away), &[]),
         (Stopped::MayHaveRun, exact(), &tool, Box::new(|| Failure::connection("reset")), &[]),
         (Stopped::Window, patient().retry_window(5 * SECOND), &tool, Box::new(asks(10)), &[]),
-        (Stopped::Deadline, patient().no_retry_window().deadline(5 * SECOND), &tool, Box::new(asks(10)), &[]),
+        (Stopped::Deadline, patient().policy(Policy::new().no_retry_window()).deadline(5 * SECOND), &tool, Box::new(asks(10)), &[]),
         (Stopped::HintTooLong, exact().max_retry_after(9 * SECOND), &tool, Box::new(asks(10)), &[]),
         (Stopped::Budget, exact().budget(0.0, 0), &read, Box::new(away), &["0 budget_refused t#1 unavailable"]),
         (Stopped::Overridden, exact().override_verdict(|_, _, _| Override::Stop), &read, Box::new(away), &[]),
-        (Stopped::Attempts, exact().waits(std::iter::empty), &read, Box::new(away), &[]),
+        (Stopped::Attempts, exact().policy(Policy::new().waits(std::iter::empty)), &read, Box::new(away), &[]),
     ];
     for (stopped, retry, call, failure, before) in cases {
         let class = failure().class();

@@ -85,7 +85,7 @@ impl Said {
         let mut retry = RetryLayer::builder().jitter(Jitter::none());
         retry = match self.deadline {
             Some(Some(limit)) => retry.deadline(seconds(limit)),
-            Some(None) => retry.no_deadline(),
+            Some(None) => retry.policy(Policy::new().no_deadline()),
             None => retry,
         };
         if let Some(window) = self.window {
@@ -102,7 +102,7 @@ impl Said {
         }
         match self.budget {
             Some(Some((share, per_second))) => retry.budget(share, per_second),
-            Some(None) => retry.no_budget(),
+            Some(None) => retry.policy(Policy::new().no_budget()),
             None => retry,
         }
     }
@@ -124,7 +124,7 @@ impl Said {
             settings = settings.attempt_timeout(Duration::from_secs(limit));
         }
         if let Some(limit) = self.ceiling {
-            settings = settings.ceiling(Duration::from_secs(limit));
+            settings = settings.policy(Policy::new().ceiling(Duration::from_secs(limit)));
         }
         settings.build()
     }

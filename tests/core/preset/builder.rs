@@ -8,6 +8,7 @@ use mcp_resilience::{
     classify::ClassifyLayer,
     fatal::{Fatal, FatalLayer},
     is_error::IsErrorLayer,
+    policy::Policy,
     policy::Problem,
     preset::ResilienceBuilder,
     retry::{RetryBuilder, RetryLayer},
@@ -40,15 +41,15 @@ fn settings_that_cannot_work_are_refused_and_the_reason_says_what_to_do() {
     let cases = [
         (settings().attempt_timeout(no_time), Problem::ZeroAttemptTimeout,
             "`attempt_timeout` is zero: give an attempt some time"),
-        (settings().ceiling(no_time), Problem::ZeroCeiling,
+        (settings().policy(Policy::new().ceiling(no_time)), Problem::ZeroCeiling,
             "`ceiling` is zero: give an attempt some time"),
         (settings().attempt_timeout(3 * SECOND).retry(short()),
             Problem::AttemptBeyondDeadline { limit: 3 * SECOND, deadline: 2 * SECOND },
             "`attempt_timeout` (3s) is longer than `deadline` (2s), the limit of the whole call: raise the deadline, or lower the attempt timeout"),
-        (settings().attempt_timeout(3 * SECOND).ceiling(2 * SECOND),
+        (settings().attempt_timeout(3 * SECOND).policy(Policy::new().ceiling(2 * SECOND)),
             Problem::AttemptBeyondCeiling { limit: 3 * SECOND, ceiling: 2 * SECOND },
             "`attempt_timeout` (3s) is longer than `ceiling` (2s), the longest that an attempt may take with progress: raise the ceiling, or lower the attempt timeout"),
-        (settings().ceiling(SECOND).retry(short()),
+        (settings().policy(Policy::new().ceiling(SECOND)).retry(short()),
             Problem::DeadlineBeyondCeiling { deadline: 2 * SECOND, ceiling: SECOND },
             "`deadline` (2s) is longer than `ceiling` (1s), the longest that a call may take with progress: raise the ceiling, or lower the deadline"),
     ];
@@ -57,14 +58,16 @@ fn settings_that_cannot_work_are_refused_and_the_reason_says_what_to_do() {
         assert_eq!(refused.problem(), problem);
         assert_eq!(refused.to_string(), message);
     }
-    let no_deadline = || retry(RetryLayer::builder().no_deadline());
+    let no_deadline = || retry(RetryLayer::builder().policy(Policy::new().no_deadline()));
     for settings in [
         settings().attempt_timeout(55 * SECOND),
         settings().attempt_timeout(2 * SECOND).retry(short()),
         settings().attempt_timeout(2 * HOUR),
         settings().attempt_timeout(HOUR).retry(no_deadline()),
-        settings().ceiling(2 * SECOND).retry(short()),
-        settings().ceiling(SECOND),
+        settings()
+            .policy(Policy::new().ceiling(2 * SECOND))
+            .retry(short()),
+        settings().policy(Policy::new().ceiling(SECOND)),
         settings().retry(short()),
     ] {
         assert!(settings.build().is_ok());
@@ -84,7 +87,7 @@ async fn hangs(layer: &ResilienceLayer) -> Duration {
 async fn a_silent_attempt_takes_10_minutes_at_most_or_a_shorter_deadline_unless_something_is_said()
 {
     let deadline = |limit| retry(RetryLayer::builder().deadline(limit));
-    let unlimited = retry(RetryLayer::builder().no_deadline());
+    let unlimited = retry(RetryLayer::builder().policy(Policy::new().no_deadline()));
     let cases = [
         (settings(), 600 * SECOND),
         (settings().retry(unlimited), 600 * SECOND),
@@ -93,7 +96,10 @@ async fn a_silent_attempt_takes_10_minutes_at_most_or_a_shorter_deadline_unless_
         (settings().retry(deadline(4 * SECOND)), 4 * SECOND),
         (settings().attempt_timeout(7 * SECOND), 7 * SECOND),
         (settings().attempt_timeout(2 * HOUR), 2 * HOUR),
-        (settings().ceiling(5 * SECOND), 5 * SECOND),
+        (
+            settings().policy(Policy::new().ceiling(5 * SECOND)),
+            5 * SECOND,
+        ),
     ];
     for (settings, expected) in cases {
         let case = format!("{settings:?}");

@@ -9,6 +9,7 @@ use mcp_resilience::{
     Class, Delivery, Failure, ResilienceLayer,
     call_log::CallLogLayer,
     failure::Stopped,
+    policy::Policy,
     retry::{Retry, RetryAfterGate, RetryBuilder},
 };
 use std::{
@@ -169,7 +170,9 @@ async fn a_call_that_does_not_fit_fails_at_once_as_not_sent_with_the_hint() {
     let cases = [
         (patient().retry_window(4 * SECOND), Stopped::Window),
         (
-            patient().no_retry_window().deadline(4 * SECOND),
+            patient()
+                .policy(Policy::new().no_retry_window())
+                .deadline(4 * SECOND),
             Stopped::Deadline,
         ),
         (gated().max_retry_after(SECOND), Stopped::HintTooLong),

@@ -194,7 +194,7 @@ async fn hints_that_change_take_back_the_policy_that_was_chosen_by_them() {
 async fn tools_that_never_succeed_again_do_not_keep_the_shares_of_others() {
     let retry = RetryLayer::builder().budget(0.2, 1).max_attempts(2);
     let at_once = || std::iter::repeat(Duration::ZERO);
-    let retry = retry.waits(at_once).build().unwrap();
+    let retry = retry.policy(Policy::new().waits(at_once)).build().unwrap();
     let attempts = async |name: String| {
         let tool = Script::new([lost(), lost()]);
         let stack = retry.layer(tool.clone());

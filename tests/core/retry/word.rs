@@ -6,6 +6,7 @@ use mcp_resilience::{
     Class, Delivery, Failure,
     call::Hints,
     failure::Stopped,
+    policy::Policy,
     retry::{RetryBuilder, RetryLayer},
 };
 use std::{
@@ -92,9 +93,12 @@ fn a_layer_knows_how_long_a_call_may_take() {
     assert_eq!(deadline(RetryLayer::builder()), None);
     let nano = Duration::from_nanos(1);
     assert_eq!(deadline(exact().deadline(nano)), Some(nano));
-    assert_eq!(deadline(exact().deadline(SECOND).no_deadline()), None);
     assert_eq!(
-        deadline(exact().no_deadline().deadline(SECOND)),
+        deadline(exact().deadline(SECOND).policy(Policy::new().no_deadline())),
+        None
+    );
+    assert_eq!(
+        deadline(exact().policy(Policy::new().no_deadline()).deadline(SECOND)),
         Some(SECOND)
     );
 }

@@ -7,6 +7,7 @@ use mcp_resilience::{
     backoff::Jitter,
     call_log::CallLogLayer,
     failure::{Limit, Stopped},
+    policy::Policy,
     policy::Problem,
     retry::{RetryBuilder, RetryLayer},
 };
@@ -18,7 +19,9 @@ use tokio::time::{Instant, sleep};
 use tower::{BoxError, Layer, ServiceExt, service_fn};
 
 fn exact() -> RetryBuilder {
-    RetryLayer::builder().jitter(Jitter::none()).no_budget()
+    RetryLayer::builder()
+        .jitter(Jitter::none())
+        .policy(Policy::new().no_budget())
 }
 
 async fn ends(retry: RetryBuilder, times: u32, silence: Duration) -> (Duration, Option<Failure>) {
@@ -53,7 +56,10 @@ async fn the_deadline_counts_from_the_last_report_up_to_the_ceiling() {
         (Limit::Deadline, 5 * SECOND)
     );
 
-    for (retry, ceiling) in [(five(), HOUR), (five().ceiling(MINUTE), MINUTE)] {
+    for (retry, ceiling) in [
+        (five(), HOUR),
+        (five().policy(Policy::new().ceiling(MINUTE)), MINUTE),
+    ] {
         let (at, failure) = ends(retry, 100_000, MINUTE).await;
         assert_eq!(at, ceiling);
         let failure = failure.unwrap();
@@ -116,13 +122,24 @@ async fn the_retry_window_is_the_deadline_where_only_that_is_set() {
     assert_eq!(window(exact()), Some(55 * SECOND));
     assert_eq!(window(exact().deadline(HOUR)), Some(HOUR));
     assert_eq!(window(exact().deadline(SECOND)), Some(SECOND));
-    assert_eq!(window(exact().no_deadline()), Some(55 * SECOND));
+    assert_eq!(
+        window(exact().policy(Policy::new().no_deadline())),
+        Some(55 * SECOND)
+    );
     let ten = || exact().retry_window(10 * SECOND);
     assert_eq!(window(ten()), Some(10 * SECOND));
     assert_eq!(window(ten().deadline(HOUR)), Some(10 * SECOND));
-    assert_eq!(window(ten().no_deadline()), Some(10 * SECOND));
-    assert_eq!(window(exact().no_retry_window()), None);
-    let both = exact().no_retry_window().deadline(SECOND);
+    assert_eq!(
+        window(ten().policy(Policy::new().no_deadline())),
+        Some(10 * SECOND)
+    );
+    assert_eq!(
+        window(exact().policy(Policy::new().no_retry_window())),
+        None
+    );
+    let both = exact()
+        .policy(Policy::new().no_retry_window())
+        .deadline(SECOND);
     assert_eq!(window(both), Some(SECOND), "nothing begins after the end");
 }
 
@@ -134,7 +151,7 @@ fn windows_and_deadlines_that_cannot_work_are_refused_when_built() {
         Problem::ZeroDeadline
     );
     assert_eq!(
-        problem(exact().ceiling(Duration::ZERO)),
+        problem(exact().policy(Policy::new().ceiling(Duration::ZERO))),
         Problem::ZeroCeiling
     );
     let zero = exact().retry_window(Duration::ZERO);
@@ -146,7 +163,9 @@ fn windows_and_deadlines_that_cannot_work_are_refused_when_built() {
         Problem::WindowBeyondDeadline { window, deadline }
     );
     let (deadline, ceiling) = (2 * SECOND, SECOND);
-    let beyond = exact().deadline(deadline).ceiling(ceiling);
+    let beyond = exact()
+        .deadline(deadline)
+        .policy(Policy::new().ceiling(ceiling));
     assert_eq!(
         problem(beyond),
         Problem::DeadlineBeyondCeiling { deadline, ceiling }
@@ -184,7 +203,7 @@ async fn a_repeat_without_a_wait_needs_no_timer() {
         ]
     };
     let tool = Script::new(steps());
-    let none = || exact().waits(|| std::iter::repeat(Duration::ZERO));
+    let none = || exact().policy(Policy::new().waits(|| std::iter::repeat(Duration::ZERO)));
     let begun = Instant::now();
     let retry = none().build().unwrap().layer(tool.clone());
     retry.oneshot(Call::tool("pay")).await.unwrap();

@@ -1,7 +1,7 @@
 //! A client that no longer wants an answer, or is gone.
 
 use crate::support::{Desk, Log, Run, assert_has, call, connect, ok, preset, settings, text};
-use mcp_resilience::{Failure, retry::RetryLayer, rmcp::Resilient};
+use mcp_resilience::{Failure, policy::Policy, retry::RetryLayer, rmcp::Resilient};
 use rmcp::{
     model::{CallToolRequest, ClientRequest},
     service::{PeerRequestOptions, RequestHandle, RoleClient, RunningService},
@@ -36,7 +36,7 @@ async fn cancelled_in_a_wait_a_call_ends_at_once_and_is_not_made_again() {
     let attempts = desk.attempts();
     let log = Log::default();
     let patient = RetryLayer::builder()
-        .no_retry_window()
+        .policy(Policy::new().no_retry_window())
         .max_retry_after(Duration::from_secs(3600))
         .build()
         .unwrap();

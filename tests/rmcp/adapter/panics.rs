@@ -8,6 +8,7 @@ use mcp_resilience::{
     call_log::CallLogLayer,
     classify::ClassifyLayer,
     is_error::IsErrorLayer,
+    policy::Policy,
     retry::RetryBuilder,
     rmcp::{AnyError, HandlerService, Resilient, ServerAnswer, ServerCall},
 };
@@ -129,7 +130,7 @@ async fn a_panic_of_a_rule_is_a_crash_of_the_call() {
 async fn a_panic_of_a_closure_above_the_border_is_answered_and_logged() {
     let detector = IsErrorLayer::new().detect(|_| panic!("what is this?"));
     let word = retry().repeat_ok(|_| panic!("no word"));
-    let waits = retry().waits(|| -> Empty<Duration> { panic!("no waits") });
+    let waits = retry().policy(Policy::new().waits(|| -> Empty<Duration> { panic!("no waits") }));
     let jitter = retry().jitter(Jitter::by(|_| panic!("no dice")));
     let log = Log::default();
     let of = |retry: RetryBuilder| {
