@@ -59,7 +59,10 @@ where
                 // The user's rules may panic too.
                 let named = |outcome| match outcome {
                     Ok(result) => result::classify(result, rules),
-                    Err(error) => Err(error::classify(E::into(error), rules)),
+                    Err(error) => {
+                        let failure = error::classify(E::into(error), rules);
+                        Err(result::read_again::<R>(failure, rules))
+                    }
                 };
                 catch_hushed(|| {
                     let _closed = ledger::close();

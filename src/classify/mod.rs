@@ -138,6 +138,8 @@ mod unflagged;
 mod vocabulary;
 mod words;
 
+#[cfg(feature = "rmcp-client")]
+pub(crate) use self::result::name_result;
 pub(crate) use self::{catch_panic::catch_panic, unflagged::read_unflagged};
 pub use self::{
     future::ResponseFuture, hush::hush_panics, layer::ClassifyLayer, service::Classify,

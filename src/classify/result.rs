@@ -28,6 +28,30 @@ pub(super) fn classify<R: ToolResult>(mut result: R, rules: &Rules) -> Result<R,
     Err(failure.with_result(result))
 }
 
+/// Names a flagged result without rules of the user's.
+#[cfg(feature = "rmcp-client")]
+pub(crate) fn name_result<R: ToolResult>(result: R) -> Result<R, Failure> {
+    classify(result, &Rules::default())
+}
+
+/// The user's rules and words for a flagged result of which a connection has made a failure, since it knew
+/// of a wait besides.
+pub(super) fn read_again<R: ToolResult>(mut failure: Failure, rules: &Rules) -> Failure {
+    if !failure.is_unclassified_result() {
+        return failure;
+    }
+    let Some(result) = failure.take_result::<R>() else {
+        return failure;
+    };
+    match classify(result, rules) {
+        Ok(result) => failure.with_result(result),
+        Err(named) => {
+            let wait = named.retry_after().max(failure.retry_after());
+            named.with_retry_after(wait)
+        }
+    }
+}
+
 fn read(result: &impl ToolResult, lookup: Lookup<'_>) -> Failure {
     let envelope = envelope(result, lookup);
     let text = result

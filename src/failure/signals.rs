@@ -17,6 +17,8 @@ pub(super) struct Signals {
     is_for_host: bool,
     has_own_error: bool,
     has_foreign_error: bool,
+    is_session_in_doubt: bool,
+    is_unclassified_result: bool,
 }
 
 impl Failure {
@@ -69,6 +71,32 @@ impl Failure {
     pub(crate) fn for_host(mut self) -> Self {
         self.inner.signals.is_for_host = true;
         self
+    }
+
+    /// Whether the session may be lost, which a probe can tell.
+    pub(crate) fn is_session_in_doubt(&self) -> bool {
+        self.inner.signals.is_session_in_doubt
+    }
+
+    #[cfg_attr(
+        not(feature = "rmcp-client-http"),
+        allow(dead_code, reason = "a client over HTTP marks them")
+    )]
+    pub(crate) fn doubt_session(&mut self) {
+        self.inner.signals.is_session_in_doubt = true;
+    }
+
+    /// Whether it is a flagged result that no border has read by the user's rules.
+    pub(crate) fn is_unclassified_result(&self) -> bool {
+        self.inner.signals.is_unclassified_result
+    }
+
+    #[cfg_attr(
+        not(feature = "rmcp-client-http"),
+        allow(dead_code, reason = "a client over HTTP marks them")
+    )]
+    pub(crate) fn set_unclassified_result(&mut self) {
+        self.inner.signals.is_unclassified_result = true;
     }
 
     /// Marks the JSON-RPC error as one for the host of this stack.

@@ -128,6 +128,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
     ) {
         match outcome {
             Err(failure) if outcome::is_lost(failure) => self.failed(generation, failure),
+            Err(failure) if failure.is_session_in_doubt() => self.doubted(generation),
             _ => self.answered(generation),
         }
     }
@@ -143,6 +144,15 @@ impl<C: Clone + Send + 'static> Shared<C> {
         }
         let next = self.tell(|machine| machine.timed_out(generation));
         self.proceed(generation, next, || failure.again());
+    }
+
+    /// A call was answered in a way that leaves open whether the session is lost.
+    #[cold]
+    fn doubted(self: &Arc<Self>, generation: Generation) {
+        // Without a probe the answer counts as one.
+        if let NextStep::Probe(id) = self.tell(|machine| machine.doubted(generation)) {
+            probing::spawn(self, generation, id);
+        }
     }
 
     /// A call was dropped after it was sent.
@@ -176,7 +186,9 @@ impl<C: Clone + Send + 'static> Shared<C> {
         id: ProbeId,
         outcome: Result<(), &Failure>,
     ) {
-        let is_dead = outcome.err().filter(|failure| outcome::is_lost(failure));
+        let is_dead = outcome
+            .err()
+            .filter(|failure| outcome::is_lost(failure) || failure.is_session_in_doubt());
         let is_alive = is_dead.is_none();
         let retires = self.tell(|machine| machine.probe_ended(generation, id, is_alive));
         if let (true, Some(failure)) = (retires, is_dead) {

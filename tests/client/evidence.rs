@@ -3,11 +3,15 @@
 
 use crate::support::{
     Ledger, Log, Scripted, call, reconnect, resilience, retry,
-    scripted::{Seen, error, json_body, result},
+    scripted::{Seen, error, events, json_body, result},
+    within,
 };
 use axum::{body::Body, http::HeaderValue, response::Response};
 use mcp_resilience::{
     Failure,
+    call::ToolResult,
+    classify::ClassifyLayer,
+    rmcp::Answer,
     rmcp::client::{ChildProcess, Client, Connector, Http},
 };
 use rmcp::model::{CallToolRequestParams, CallToolResponse};
@@ -269,4 +273,92 @@ async fn a_whole_body_that_is_no_json_has_come() {
         assert_eq!(log.line()["delivery"], "executed", "{body}");
         assert_eq!(server.count("tools/call"), 1);
     }
+}
+
+/// A flagged result of a tool, in a body of its own or in a stream.
+fn flagged(id: &Value, content: &Value, is_stream: bool) -> Response {
+    let body = json!({"jsonrpc": "2.0", "id": id, "result": {
+        "isError": true,
+        "content": [{"type": "text", "text": "not now"}],
+        "structuredContent": content,
+    }});
+    if is_stream {
+        return events(format!("data: {body}\n\n").into());
+    }
+    json_body(&body)
+}
+
+#[tokio::test]
+async fn a_header_beside_a_flagged_result_is_a_floor_and_lets_no_call_run_again() {
+    let refusal = json!({"code": "rate_limited", "error": "slow down"});
+    let shorter = json!({"code": "rate_limited", "error": "slow down", "retryAfter": 1});
+    let longer = json!({"code": "rate_limited", "error": "slow down", "retryAfter": 7200});
+    let nothing = json!({"shelf": 4});
+    #[rustfmt::skip]
+    let cases = [
+        (&refusal, "3600", 3_600_000, 1),
+        (&shorter, "3600", 3_600_000, 1),
+        (&longer, "3600", 7_200_000, 1),
+        (&nothing, "1", 1_000, 1),
+        (&nothing, "3600", 3_600_000, 1),
+        (&refusal, "soon", 0, 2),
+    ];
+    for (content, header, wait, calls) in cases {
+        for is_stream in [false, true] {
+            let body = content.clone();
+            let server = server(false, move |seen| {
+                with_headers(flagged(&seen.message["id"], &body, is_stream), &[header])
+            })
+            .await;
+            let log = Log::default();
+            let client = connect(Http::new(&*server.url), &log).await;
+            let answer = book(&client).await.unwrap();
+            let line = log.line();
+            assert_eq!(
+                server.count("tools/call"),
+                calls,
+                "{content} {header}: {line}"
+            );
+            assert_eq!(answer["isError"] == true, calls == 1, "{answer}");
+            if calls == 1 {
+                assert_eq!(line["retry_after_ms"], wait, "{content} {header}: {line}");
+                assert_eq!(answer["structuredContent"], *content, "as the tool gave it");
+            }
+        }
+    }
+}
+
+/// Rules of the user's see such a result as any other.
+#[tokio::test]
+async fn a_rule_for_results_sees_a_flagged_one_with_a_header_beside_it() {
+    let server = server(false, |seen| {
+        with_headers(
+            flagged(&seen.message["id"], &json!({"shelf": 4}), false),
+            &["1"],
+        )
+    })
+    .await;
+    let log = Log::default();
+    let classify = ClassifyLayer::new().result_rule(|answer: &Answer| {
+        let is_shelf = answer
+            .structured()
+            .is_some_and(|content| content["shelf"] == 4);
+        is_shelf.then(|| Failure::at_capacity(None).before_running())
+    });
+    let client = Client::builder(Http::new(&*server.url))
+        .resilience(
+            resilience(&log, retry())
+                .classify(classify)
+                .build()
+                .unwrap(),
+        )
+        .reconnect(reconnect().build().unwrap());
+    let client = within("a connection", client.connect()).await.unwrap();
+    assert_ne!(book(&client).await.unwrap()["isError"], true);
+    let line = log.line();
+    assert_eq!(line["retries"][0]["class"], "at_capacity", "{line}");
+    assert!(
+        line["retries"][0]["wait_ms"].as_u64().unwrap() >= 1_000,
+        "{line}"
+    );
 }

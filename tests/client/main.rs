@@ -29,6 +29,7 @@ mod progress;
 mod refusals;
 mod requests;
 mod rmcp_texts;
+mod sessions;
 mod signals;
 mod standing;
 mod status;

@@ -208,3 +208,36 @@ async fn no_stream_is_opened_again_earlier_than_the_server_asked() {
         assert!(pause >= wait * SECOND, "{pause:?} is less than {wait} s");
     }
 }
+
+#[tokio::test]
+async fn the_standing_stream_has_a_source_of_credentials_asked_three_times_at_most_in_an_outage() {
+    let server = Scripted::start(|seen, _| {
+        if seen.verb == "GET" {
+            return Some(status(401));
+        }
+        (seen.method() == "initialize").then(|| session(&seen.message["id"]))
+    });
+    let server = server.await;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let connector = Http::new(&*server.url).credentials(move |_| {
+        let number = count.fetch_add(1, Relaxed);
+        async move { Ok::<_, std::io::Error>(format!("token-{number}")) }
+    });
+    let client = connect(connector).await;
+    // Two for each try that has the source asked, and one for the next.
+    within("four tries", async {
+        while server
+            .seen()
+            .iter()
+            .filter(|seen| seen.verb == "GET")
+            .count()
+            < 7
+        {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert_eq!(asked.load(Relaxed), 1 + 3, "once at the dial");
+    client.close().await;
+}

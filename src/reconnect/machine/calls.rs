@@ -57,6 +57,12 @@ impl<C: Clone> Machine<C> {
             .map_or(NextStep::Keep, |live| live.health.timed_out())
     }
 
+    /// A call was answered in a way that leaves open whether the session is lost.
+    pub(in crate::reconnect) fn doubted(&mut self, generation: Generation) -> NextStep {
+        self.live(generation)
+            .map_or(NextStep::Keep, |live| live.health.doubted())
+    }
+
     /// A call was dropped after it was sent and before it was answered.
     pub(in crate::reconnect) fn given_up(&mut self, generation: Generation) -> NextStep {
         let limit = self.give_up_limit;

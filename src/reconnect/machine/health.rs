@@ -121,6 +121,14 @@ impl Health {
         NextStep::Probe(self.probes)
     }
 
+    pub(super) fn doubted(&mut self) -> NextStep {
+        if self.can_be_probed {
+            self.timed_out()
+        } else {
+            NextStep::Keep
+        }
+    }
+
     pub(super) fn given_up(&mut self, limit: Option<u32>) -> NextStep {
         self.unanswered = self.unanswered.saturating_add(1);
         match limit {

@@ -5,6 +5,7 @@ use super::{
     connector::settings_of,
     dial::dial,
     process::{Process, Sink},
+    progress::Incoming,
     settings::Settings,
     wire::{Stdio as Wire, Unread},
 };
@@ -272,7 +273,15 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
             let (process, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
             let unread = Unread::default();
             let transport = Wire::new(stdout, stdin, unread.clone());
-            match dial(settings, &shared, route(), ready(Ok(transport))).await {
+            match dial(
+                settings,
+                &shared,
+                route(),
+                Incoming::default(),
+                ready(Ok(transport)),
+            )
+            .await
+            {
                 Ok(connection) => Ok(connection.of_process(process).telling(unread).into()),
                 Err(failure) if failure.class() == Class::Connection => {
                     Err(process.explain(failure).await)

@@ -10,6 +10,7 @@ use super::{
     process::Process,
     progress::Incoming,
     running::Running,
+    waiting,
     wire::Unread,
 };
 use crate::{
@@ -291,8 +292,10 @@ impl Service<ClientCall> for Connection {
         Box::pin(async move {
             let attic = call.attic().cloned();
             let answer = inner.send(call.into_request(), attic).await;
-            drop(listening);
-            answer
+            match listening.wait() {
+                Some(wait) => waiting::after(answer, wait),
+                None => answer,
+            }
         })
     }
 }

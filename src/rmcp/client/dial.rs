@@ -23,6 +23,7 @@ pub(super) async fn dial<H, T>(
     settings: Settings<H>,
     shared: &Shared,
     route: Route,
+    incoming: Incoming,
     transport: impl Future<Output = Result<T, Failure>>,
 ) -> Result<Inner, Failure>
 where
@@ -38,7 +39,6 @@ where
         ..
     } = settings;
     let begun = Instant::now();
-    let incoming = Incoming::default();
     let handshake = async {
         let transport = transport.await?;
         let transport = Announced::new(transport, shared.catalog.clone(), incoming.clone());

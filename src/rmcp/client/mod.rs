@@ -214,6 +214,7 @@ mod settings;
 mod tool_change;
 mod tool_changes;
 mod transport_fn;
+mod waiting;
 mod wire;
 
 pub use self::{

@@ -15,6 +15,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 use tracing::Span;
 
@@ -43,6 +44,8 @@ struct Listener {
     level: Level,
     // That of the attempt.
     span: Span,
+    // What a header beside its answer asked for.
+    wait: Option<Duration>,
 }
 
 /// Gets the reports of one call. Must not block.
@@ -79,6 +82,7 @@ impl Incoming {
             token: exchange(ProgressToken(NumberOrString::Number(number))),
             level,
             span: Span::current(),
+            wait: None,
         };
         self.attempts().insert(number, listener);
         Listening {
@@ -92,19 +96,23 @@ impl Incoming {
         let JsonRpcMessage::Request(message) = message else {
             return;
         };
-        let token = match &message.request {
-            ClientRequest::CallToolRequest(request) => request.params.progress_token(),
-            ClientRequest::ReadResourceRequest(request) => request.params.progress_token(),
-            ClientRequest::GetPromptRequest(request) => request.params.progress_token(),
-            _ => None,
-        };
-        let Some(token) = token else {
+        let Some(token) = token_of(&message.request) else {
             return;
         };
         let attempts = self.attempts();
         if let Some(listener) = number(&token).and_then(|number| attempts.get(&number)) {
             telemetry::has_request_id(&listener.span, &message.id);
             message.request.get_meta_mut().set_progress_token(token);
+        }
+    }
+
+    /// Notes how long the server asked to wait, beside its answer to the request of an attempt.
+    #[cfg(feature = "rmcp-client-http")]
+    pub(super) fn asked_to_wait(&self, request: &ClientRequest, wait: Duration) {
+        let number = token_of(request).as_ref().and_then(number);
+        let mut attempts = self.attempts();
+        if let Some(listener) = number.and_then(|number| attempts.get_mut(&number)) {
+            listener.wait = Some(wait);
         }
     }
 
@@ -143,6 +151,16 @@ impl Incoming {
     }
 }
 
+/// The token that was put into a request.
+fn token_of(request: &ClientRequest) -> Option<ProgressToken> {
+    match request {
+        ClientRequest::CallToolRequest(request) => request.params.progress_token(),
+        ClientRequest::ReadResourceRequest(request) => request.params.progress_token(),
+        ClientRequest::GetPromptRequest(request) => request.params.progress_token(),
+        _ => None,
+    }
+}
+
 /// The number of a token that may be one of ours. Some servers return a number as a string.
 fn number(token: &ProgressToken) -> Option<i64> {
     let number = match &token.0 {
@@ -150,6 +168,14 @@ fn number(token: &ProgressToken) -> Option<i64> {
         NumberOrString::String(text) => text.parse().ok()?,
     };
     (number >= FIRST).then_some(number)
+}
+
+impl Listening {
+    /// What a header beside the answer asked for.
+    pub(super) fn wait(&self) -> Option<Duration> {
+        let attempts = self.incoming.attempts();
+        attempts.get(&self.number)?.wait
+    }
 }
 
 impl Level {

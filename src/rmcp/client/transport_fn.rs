@@ -4,6 +4,7 @@ use super::{
     Connection,
     connector::settings_of,
     dial::dial,
+    progress::Incoming,
     settings::Settings,
     wire::{Stdio as Wire, Unread},
 };
@@ -119,9 +120,15 @@ where
         Box::pin(async move {
             let shared = settings.shared();
             let transport = async move { make().await.map_err(Failure::from_any) };
-            Ok(dial(settings, &shared, Route::new(Side::Client), transport)
-                .await?
-                .into())
+            Ok(dial(
+                settings,
+                &shared,
+                Route::new(Side::Client),
+                Incoming::default(),
+                transport,
+            )
+            .await?
+            .into())
         })
     }
 }

@@ -68,6 +68,7 @@ impl Backend {
             bearer,
             headers,
             credentials: self.credentials.clone(),
+            renews: true,
         }
     }
 
@@ -93,13 +94,18 @@ impl Backend {
             return Ok(StreamableHttpPostResponse::Accepted);
         };
         let session = header(&response, &SESSION_ID);
+        let retry_after = retry_after_of(&response);
+        if let ClientJsonRpcMessage::Request(asked) = message
+            && let Some(wait) = retry_after.as_deref().and_then(retry_after::in_header)
+        {
+            self.known.incoming.asked_to_wait(&asked.request, wait);
+        }
         if has_type(&response, EVENTS) {
             let opened = opened::of(response);
             let unread = self.known.unread.clone();
             let events = events::of_answer(opened, get.clone(), asked, unread);
             return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
-        let retry_after = retry_after_of(&response);
         let mut messages = if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             match answer::accepted(response, &asked).await {
                 Some(messages) => messages,

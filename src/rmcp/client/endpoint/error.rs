@@ -66,6 +66,17 @@ impl HttpError {
         }
     }
 
+    /// Whether the server wants other credentials.
+    pub(super) fn is_challenge(&self) -> bool {
+        match self {
+            Self::Request(_) => false,
+            Self::Status(refusal) => {
+                let header = refusal.www_authenticate.as_deref();
+                Challenge::new(refusal.status, header).is_some()
+            }
+        }
+    }
+
     /// How long the server asks to wait.
     pub(super) fn wait(&self) -> Option<Duration> {
         self.failure().retry_after()
@@ -172,7 +183,19 @@ impl HttpRefusal {
         if let Some(challenge) = challenge {
             failure = asking(failure, &challenge);
         }
+        if self.may_mean_session() {
+            failure.doubt_session();
+        }
         failure.with_retry_after(self.hint(said.as_ref()))
+    }
+
+    /// Whether it may be the session that is wrong, in words that nobody knows. Errors of JSON-RPC itself are
+    /// about the request.
+    fn may_mean_session(&self) -> bool {
+        let is_of_request = |error: &RpcError| matches!(error.code, -32700 | -32603..=-32601);
+        self.had_session
+            && self.status == StatusCode::BAD_REQUEST
+            && !self.error.as_ref().is_some_and(is_of_request)
     }
 
     /// The longest wait that is asked for anywhere. By its proposal, -32023 has one that beats the
@@ -207,9 +230,9 @@ impl HttpRefusal {
             if self.says_session_is_gone() {
                 return Some((Class::SessionLost, Delivery::Refused));
             }
-            // By the protocol this is a lost session too. But whoever answers without a word of it
-            // may be a server that lost the session after the tool ran.
-            if self.status == StatusCode::NOT_FOUND {
+            // By the protocol 404 is a lost session too, and what is gone was there before. But whoever
+            // answers without a word of it may be a server that lost the session after the tool ran.
+            if matches!(self.status, StatusCode::NOT_FOUND | StatusCode::GONE) {
                 return Some((Class::SessionLost, Delivery::Unknown));
             }
         }

@@ -34,6 +34,8 @@ pub(super) struct Get {
     pub(super) bearer: Option<String>,
     pub(super) headers: Headers,
     pub(super) credentials: Option<Credentials>,
+    /// Whether a refusal has the source of credentials asked.
+    pub(super) renews: bool,
 }
 
 impl Get {
@@ -52,7 +54,7 @@ impl Get {
             };
             return Ok(request.send().await?);
         };
-        let again = request.try_clone();
+        let again = request.try_clone().filter(|_| self.renews);
         let token = credentials.current();
         let response = request.bearer_auth(&token).send().await?;
         // It refused the request as a whole, so nothing ran.

@@ -1,5 +1,8 @@
 use super::HttpError;
-use crate::{failure::Failure, rmcp::client::wire::Unread};
+use crate::{
+    failure::Failure,
+    rmcp::client::{progress::Incoming, wire::Unread},
+};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicBool};
 
 /// What is known of one connection.
@@ -10,6 +13,7 @@ pub(in crate::rmcp::client) struct Known {
     /// Whether an answer may come by the standing stream.
     pub(in crate::rmcp::client) may_push: Arc<AtomicBool>,
     pub(in crate::rmcp::client) unread: Unread,
+    pub(in crate::rmcp::client) incoming: Incoming,
     refused: Arc<Mutex<Option<HttpError>>>,
 }
 
@@ -19,6 +23,7 @@ impl Default for Known {
             session: Arc::default(),
             may_push: Arc::new(AtomicBool::new(true)),
             unread: Unread::default(),
+            incoming: Incoming::default(),
             refused: Arc::default(),
         }
     }

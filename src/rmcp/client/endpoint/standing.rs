@@ -23,6 +23,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause that the server did not ask for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
+/// How often in a row the stream has the source of credentials asked in vain: a source may ask a person.
+/// After that the stream takes the token that calls have renewed.
+const QUESTIONS: u32 = 3;
+
 /// How long a stream lasts that a proxy may well end for its silence.
 const LASTED: Duration = Duration::from_secs(20);
 
@@ -44,6 +48,7 @@ pub(super) fn of(
         asked_for: Duration::ZERO,
         asked_once: Duration::ZERO,
         in_vain: 0,
+        unanswered: 0,
     };
     match opened {
         Ok(opened) => standing.begin(opened),
@@ -70,6 +75,8 @@ struct Standing {
     asked_once: Duration,
     /// Tries in a row that brought nothing.
     in_vain: u32,
+    /// Tries in a row that were refused for their credentials.
+    unanswered: u32,
 }
 
 impl Standing {
@@ -160,6 +167,8 @@ impl Standing {
         self.opened = Some((opened, Instant::now()));
         self.had_one = true;
         self.asked_once = Duration::ZERO;
+        self.unanswered = 0;
+        self.get.renews = true;
     }
 
     fn failed(&mut self, error: StreamableHttpError<HttpError>) {
@@ -167,6 +176,12 @@ impl Standing {
             StreamableHttpError::Client(error) => error.wait().unwrap_or_default(),
             _ => Duration::ZERO,
         };
+        let is_challenge =
+            matches!(&error, StreamableHttpError::Client(error) if error.is_challenge());
+        if is_challenge {
+            self.unanswered = self.unanswered.saturating_add(1);
+            self.get.renews = self.unanswered < QUESTIONS;
+        }
         let failure = Failure::connection("the standing stream is not open");
         let failure = failure.because(error);
         tracing::debug!(error = %failure.chain(), "tries again after a pause");

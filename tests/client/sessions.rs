@@ -1,0 +1,145 @@
+//! Sessions that a server has lost, and says so in words of its own.
+
+use crate::support::{
+    Log, MS, Scripted, reconnect, resilience, retry,
+    scripted::{result, status},
+    within,
+};
+use axum::{body::Body, http::HeaderValue, response::Response};
+use mcp_resilience::rmcp::client::{Client, Http};
+use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+/// A server whose first session is good for the handshake alone; to a ping in it comes this.
+async fn forgetful(
+    code: u16,
+    body: &'static str,
+    ping: fn(&Value) -> Option<Response>,
+) -> Scripted {
+    Scripted::start(move |seen, before| {
+        let session = seen.headers.get("mcp-session-id");
+        let is_lost = session.is_some_and(|session| session == "session-0");
+        let id = &seen.message["id"];
+        match seen.method() {
+            "initialize" => {
+                let info = json!({
+                    "protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "scripted", "version": "1"},
+                });
+                let mut response = result(id, &info);
+                let session = HeaderValue::from_str(&format!("session-{before}")).unwrap();
+                response.headers_mut().insert("mcp-session-id", session);
+                Some(response)
+            }
+            "ping" if !is_lost => Some(result(id, &json!({}))),
+            "ping" => ping(id).or_else(|| Some(refused(code, body))),
+            "tools/call" if is_lost => Some(refused(code, body)),
+            _ => None,
+        }
+    })
+    .await
+}
+
+fn refused(code: u16, body: &'static str) -> Response {
+    let mut response = status(code);
+    *response.body_mut() = Body::from(body);
+    response
+}
+
+async fn connect(server: &Scripted, log: &Log) -> Client {
+    let client = Client::builder(Http::new(&*server.url))
+        .resilience(resilience(log, retry()).build().unwrap())
+        .reconnect(reconnect().build().unwrap());
+    within("a connection", client.connect()).await.unwrap()
+}
+
+async fn is_good(client: &Client) -> bool {
+    let book = CallToolRequestParams::new("book");
+    let answer = within("an answer", client.call_tool(book)).await;
+    matches!(answer, Ok(CallToolResponse::Complete(result)) if result.is_error != Some(true))
+}
+
+#[tokio::test]
+async fn a_session_that_is_gone_is_replaced_also_where_nothing_says_that_the_call_did_not_run() {
+    for (code, body) in [
+        (410, ""),
+        (410, "Gone"),
+        (410, r#"{"error":"expired"}"#),
+        (404, ""),
+    ] {
+        let server = forgetful(code, body, |_| None).await;
+        let log = Log::default();
+        let client = connect(&server, &log).await;
+        assert!(!is_good(&client).await, "{code} {body}");
+        let line = log.line();
+        assert_eq!(line["class"], "session_lost", "{line}");
+        assert_eq!(line["delivery"], "unknown", "{line}");
+        assert!(is_good(&client).await, "{code} {body}");
+        assert_eq!(client.handle().generation(), 2, "{code} {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_in_unknown_words_has_the_session_probed() {
+    let bodies = [
+        "",
+        "Bad Request",
+        "your session has been evicted",
+        r#"{"error":"stale handle"}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no such handle"}}"#,
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"handshake first"}}"#,
+    ];
+    for body in bodies {
+        let server = forgetful(400, body, |_| None).await;
+        let log = Log::default();
+        let client = connect(&server, &log).await;
+        assert!(!is_good(&client).await, "{body}");
+        assert_eq!(
+            server.count("tools/call"),
+            1,
+            "nothing says that it did not run"
+        );
+        within("another connection", async {
+            while !is_good(&client).await {
+                sleep(10 * MS).await;
+            }
+        })
+        .await;
+        assert_eq!(client.handle().generation(), 2, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_request_does_not_end_a_session_that_answers_a_ping() {
+    let alive: [fn(&Value) -> Option<Response>; 2] = [
+        |id| Some(result(id, &json!({}))),
+        // A server that knows no ping is alive too.
+        |id| {
+            let error = json!({"code": -32601, "message": "ping"});
+            Some(crate::support::scripted::error(id, 400, &error))
+        },
+    ];
+    for ping in alive {
+        let server = forgetful(400, "bad arguments", ping).await;
+        let log = Log::default();
+        let client = connect(&server, &log).await;
+        assert!(!is_good(&client).await);
+        assert_eq!(log.line()["class"], "invalid_input");
+        within("a ping", async {
+            while server.count("ping") == 0 {
+                sleep(10 * MS).await;
+            }
+        })
+        .await;
+        assert!(!is_good(&client).await);
+        assert_eq!(client.handle().generation(), 1);
+    }
+    // One that is about the request needs none.
+    let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no such book"}}"#;
+    let server = forgetful(400, body, |_| None).await;
+    let client = connect(&server, &Log::default()).await;
+    assert!(!is_good(&client).await);
+    assert!(!is_good(&client).await);
+    assert_eq!(server.count("ping"), 0);
+}
