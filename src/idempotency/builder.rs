@@ -6,7 +6,7 @@ use super::{
 use crate::call::ToolCall;
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
-/// The largest outcome that is kept, unless it is set: 1 MiB.
+/// The default limit of an outcome: 1 MiB.
 const LARGEST: usize = 1 << 20;
 
 /// Settings of an [`IdempotencyLayer`] that are not the [defaults](super#defaults).
@@ -44,7 +44,7 @@ pub enum InvalidIdempotency {
         "`keep` is {0:?}: keep outcomes for at least 1 s, and for as long as a caller may try again"
     )]
     ShortKeep(Duration),
-    /// No call could ever be claimed.
+    /// No call could be claimed.
     #[error("`patience` is zero: give the store some time")]
     ZeroPatience,
 }
@@ -61,72 +61,72 @@ impl IdempotencyBuilder {
         }
     }
 
-    /// How long an outcome is kept, from the end of its run: 24 h, unless set. An attempt that comes
-    /// later runs the call again.
+    /// How long an outcome is kept after the end of its run. A later attempt runs the call again.
+    /// Default: 24 h.
     pub fn keep(mut self, keep: Duration) -> Self {
         self.times.keep = keep;
         self
     }
 
-    /// How long a claim holds without a sign of life: 30 s, unless set. A run renews it three times in
-    /// that time, however long it takes. A runner that died is found out when it has passed.
+    /// How long a claim holds without a renewal. A run renews it three times in that time. After it,
+    /// a run that died is found. Default: 30 s.
     pub fn lease(mut self, lease: Duration) -> Self {
         self.times.lease = lease;
         self
     }
 
-    /// How long a call waits for another run of its key: 55 s, unless set, since callers hang up at
-    /// 60 s. Zero fails it at once.
+    /// How long a call waits for another run of its key. Zero fails it at once. Default: 55 s, since
+    /// callers hang up at 60 s.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.times.wait = wait;
         self
     }
 
-    /// How long a call waits for the store before it runs: 5 s, unless set. For the end of a run it is
-    /// the lease, if that is longer.
+    /// How long a call waits for the store before it runs. At the end of a run it is the lease, if
+    /// that is longer. Default: 5 s.
     pub fn patience(mut self, patience: Duration) -> Self {
         self.times.patience = patience;
         self
     }
 
-    /// How long a run may go on after its caller is gone: 1 h, unless set. Then it is stopped, and its
-    /// outcome is unknown.
+    /// How long a run may go on after its caller is gone. Then it is stopped, and its outcome is
+    /// unknown. Default: 1 h.
     pub fn run_limit(mut self, limit: Duration) -> Self {
         self.times.alone = limit;
         self
     }
 
-    /// The largest outcome that is kept, in bytes: 1 MiB, unless set. A larger one is kept as done,
-    /// without its answer.
+    /// The largest outcome that is kept, in bytes. A larger one is kept as finished, without its
+    /// answer. Default: 1 MiB.
     pub fn max_outcome(mut self, bytes: usize) -> Self {
         self.largest = bytes;
         self
     }
 
-    /// Runs calls also while the store cannot be reached, **without protection**: such a call may run
-    /// twice. Each leaves a warning in the log. By default nothing runs then.
+    /// Runs calls even if the store cannot be reached, **without protection**: such a call may run
+    /// twice. Each leaves a warning in the log. Default: nothing runs then.
     pub fn run_unprotected(mut self) -> Self {
         self.runs_unprotected = true;
         self
     }
 
-    /// Refuses calls of this tool that have no key.
+    /// Refuses calls of this tool without a key.
     pub fn require_key(mut self, tool: impl Into<Box<str>>) -> Self {
         self.tools.entry(tool.into()).or_default().is_required = true;
         self
     }
 
-    /// Takes the key of this tool's calls from an argument, if the request has none elsewhere. Dots in
-    /// the name lead into objects.
+    /// Takes the key of this tool's calls from an argument, if the request has none elsewhere. Dots
+    /// in the name lead into objects.
     ///
-    /// If a model fills the argument in, each of its attempts has another key: let the host do it.
+    /// If a model fills in the argument, each attempt has another key: let the host do it.
     pub fn argument(mut self, tool: impl Into<Box<str>>, name: impl Into<Box<str>>) -> Self {
         self.tools.entry(tool.into()).or_default().argument = Some(name.into());
         self
     }
 
-    /// Whose keys a call's key is among, instead of its [identity](ToolCall::identity). Callers with
-    /// equal results share keys and answers; `None` is one of them.
+    /// Sets who a caller is, in place of its [identity](ToolCall::identity). Callers with equal
+    /// results share keys and answers; `None` is one of them.
     pub fn scope(
         mut self,
         identity: impl Fn(&dyn ToolCall) -> Option<Vec<u8>> + Send + Sync + 'static,
@@ -139,7 +139,7 @@ impl IdempotencyBuilder {
     ///
     /// # Errors
     ///
-    /// When a setting cannot work; the error names it.
+    /// If a setting cannot work. The error names it.
     pub fn build(self) -> Result<IdempotencyLayer, InvalidIdempotency> {
         let times = self.times;
         if times.lease < Duration::from_millis(100) {

@@ -15,17 +15,18 @@
 //! }
 //! ```
 //!
-//! [`ResilientLayer`] goes into the `layer` of a transport, over stdio as over HTTP. Its stack is made once:
-//! all sessions share the budget, the log, the end, and the layers inside it. (tower-mcp makes a service for
-//! each HTTP request, so that a layer that holds its state in its service begins anew each time.)
+//! [`ResilientLayer`] goes into the `layer` of a transport, over stdio or HTTP. Its stack is made
+//! once: all sessions share the budget, the log, the end, and the layers inside. (tower-mcp makes a
+//! service for each HTTP request, so that a layer with its state in the service starts again each
+//! time.)
 //!
 //! For clients, [`client`] has connections that come back.
 //!
 //! # How a handler fails
 //!
-//! A failure of tower-mcp can be in three places: an error of the service, a JSON-RPC error in the response,
-//! and a flagged result. The router's service has no error, and makes a text of what a tool's handler
-//! returns. The adapter brings all three to the border as they were:
+//! A failure of tower-mcp can be in three places: an error of the service, a JSON-RPC error in the
+//! response, and a flagged result. The router's service has no error, and turns the error of a tool's
+//! handler into a text. The adapter brings all three to the border unchanged:
 //!
 //! | The handler | The client gets |
 //! |---|---|

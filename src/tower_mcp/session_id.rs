@@ -1,8 +1,9 @@
 /// The id of an HTTP session, for the log.
 ///
-/// tower-mcp does not hand it to a router. An HTTP server that wants it in its log puts it into the
+/// tower-mcp does not pass it to a router. To have it in the log, an HTTP server puts it into the
 /// extensions of the HTTP request, and lets the transport
-/// [bridge](https://docs.rs/tower-mcp/0.25/tower_mcp/struct.HttpTransport.html#method.bridge_extension) it.
+/// [bridge](https://docs.rs/tower-mcp/0.25/tower_mcp/struct.HttpTransport.html#method.bridge_extension)
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionId(String);
 

@@ -17,8 +17,8 @@ const OTHER: Fingerprint = Fingerprint::from_bytes([8; 32]);
 
 /// Runs all tests against a store, on records with random names.
 ///
-/// It may be shared with others, and hold records already. Leases end by the store's own clock, so this
-/// takes about a second unless that is tokio's paused one.
+/// Others may use the store at the same time, and it may hold records. Leases end by the store's own
+/// clock, so this takes about a second, unless that clock is tokio's paused one.
 ///
 /// ```
 /// # #[cfg(feature = "test-util")]

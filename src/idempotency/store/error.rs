@@ -1,7 +1,7 @@
 use crate::failure::BoxError;
 use std::borrow::Cow;
 
-/// Why a store could not do what it was asked for.
+/// Why an operation of a store failed.
 ///
 /// The text says what happened and what to do. It goes to the log, and never to a model.
 #[derive(Debug, thiserror::Error)]
@@ -12,7 +12,7 @@ pub struct StoreError {
 }
 
 impl StoreError {
-    /// An error with a text of its own.
+    /// An error with this text.
     #[must_use]
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
         Self {
@@ -21,7 +21,7 @@ impl StoreError {
         }
     }
 
-    /// What caused it.
+    /// Sets the cause.
     #[must_use]
     pub fn because(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());

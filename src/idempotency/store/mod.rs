@@ -1,4 +1,4 @@
-//! Where claims and outcomes are kept, and how to write another store.
+//! Stores of claims and outcomes, and how to write one.
 //!
 //! | Store | Survives a restart | Several processes | Feature |
 //! |---|---|---|---|
@@ -12,27 +12,27 @@
 //!
 //! | State | Is |
 //! |---|---|
-//! | absent | nothing is known of the call |
-//! | claimed | a run has a [`Token`] and a lease; once the lease has ended, the record counts as unknown |
+//! | absent | the call is unknown |
+//! | claimed | a run has a [`Token`] and a lease; after the end of the lease, the record counts as unknown |
 //! | done | the outcome is kept |
-//! | unknown | a run began, and nobody knows how it ended |
+//! | unknown | a run began, and its end is unknown |
 //!
 //! | Operation | On a record that is absent | claimed by this token | claimed by another | unknown | done |
 //! |---|---|---|---|---|---|
-//! | [`claim`](Store::claim), same fingerprint | claimed: `Ours` | the lease starts anew: `Ours` | `Running` | `Unknown`; or claimed: `Ours`, if the tool [may run twice](Claim::may_run_twice) | `Done` |
+//! | [`claim`](Store::claim), same fingerprint | claimed: `Ours` | the lease starts again: `Ours` | `Running` | `Unknown`; or claimed: `Ours`, if the tool [may run twice](Claim::may_run_twice) | `Done` |
 //! | [`claim`](Store::claim), other fingerprint | | `Conflict` | `Conflict` | `Conflict` | `Conflict` |
-//! | [`renew`](Store::renew) | `false` | the lease starts anew, also after its end: `true` | `false` | `false` | `false` |
+//! | [`renew`](Store::renew) | `false` | the lease starts again, also after its end: `true` | `false` | `false` | `false` |
 //! | [`complete`](Store::complete) | `false` | done, or unknown: `true` | `false` | as its token says | `true` if by this token, else `false` |
 //! | [`release`](Store::release) | `false` | absent: `true` | `false` | as its token says | `false` |
 //! | [`settle`](Store::settle) | `false` | `false` while the lease lasts | `false` while the lease lasts | done, or absent: `true` | `false` |
 //!
-//! A record whose lease has ended keeps its token until another claim takes it over: a run that was
-//! only late may still complete it.
+//! A record whose lease has ended keeps its token until another claim takes it over, so that a late
+//! run can still complete it.
 //!
-//! Measure leases by one clock: that of the server if several processes share the store, else one that
-//! never goes back. Keep a record for at least [`Claim::keep`] after its last change, and longer rather
-//! than shorter if in doubt: a record that is lost lets the call run again. If there is no room for a
-//! claim, fail: never drop a record before its time.
+//! Measure leases by one clock: that of the server if several processes share the store, else a
+//! monotonic one. Keep a record for at least [`Claim::keep`] after its last change, and rather
+//! longer: after a lost record, the call runs again. If there is no room for a claim, fail. Never
+//! drop a record before its time.
 //!
 //! `contract::check` (feature `test-util`) runs the tests that a store has to pass.
 
@@ -60,18 +60,18 @@ pub use self::{
 use super::RecordId;
 use std::{fmt, pin::Pin, time::Duration};
 
-/// What a store's operation returns.
+/// The result of a store's operation.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// Keeps claims and outcomes. See the [module page](self) for what each operation does.
+/// Keeps claims and outcomes. See the [module page](self) for each operation.
 ///
-/// Dropping the future of an operation may leave it done or undone. An operation that failed is made
-/// again with the same token, and has to give the same answer then.
+/// If the future of an operation is dropped, the operation may be done or not. A failed operation is
+/// repeated with the same token, and then has to give the same answer.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
-    /// Takes the record for a run, or says what it holds.
+    /// Takes the record for a run, or returns what it holds.
     fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed>;
 
-    /// Starts the lease anew. `false` if the record is no longer this token's.
+    /// Starts the lease again. `false` if the record is no longer this token's.
     fn renew<'a>(
         &'a self,
         record: &'a RecordId,
@@ -79,8 +79,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         lease: Duration,
     ) -> StoreFuture<'a, bool>;
 
-    /// Ends the run that has this token. `false` if the record is no longer this token's; then
-    /// nothing changes.
+    /// Ends the run with this token. `false` if the record is no longer this token's; then nothing
+    /// changes.
     fn complete<'a>(
         &'a self,
         record: &'a RecordId,
@@ -89,10 +89,10 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         keep: Duration,
     ) -> StoreFuture<'a, bool>;
 
-    /// Forgets the claim that has this token: nothing ran.
+    /// Removes the claim with this token: nothing ran.
     fn release<'a>(&'a self, record: &'a RecordId, token: Token) -> StoreFuture<'a, bool>;
 
-    /// Says what became of an unknown call: its outcome, or that it did not run. `false` if the record
+    /// Settles an unknown call: with its outcome, or as one that did not run. `false` if the record
     /// is not unknown; then nothing changes.
     fn settle<'a>(
         &'a self,
@@ -101,9 +101,8 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         keep: Duration,
     ) -> StoreFuture<'a, bool>;
 
-    /// Whether a record outlives the process that wrote it, for whoever serves in its place: `true`, unless
-    /// you say otherwise. Of a store whose records do not, a client is told which one it is: it makes no
-    /// call again with another.
+    /// Whether a record outlives the process that wrote it. Default: `true`. If it does not, clients
+    /// are told which store it is, and repeat no call on a server with another.
     fn outlives_process(&self) -> bool {
         true
     }

@@ -2,19 +2,19 @@ use super::Token;
 use crate::idempotency::Fingerprint;
 use std::{fmt, sync::Arc, time::Duration};
 
-/// A wish to run a call.
+/// A request to run a call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Claim {
-    /// What the claim is fenced by.
+    /// The token that fences the claim.
     pub token: Token,
-    /// What the call does: its tool and its arguments.
+    /// The tool and the arguments of the call.
     pub fingerprint: Fingerprint,
     /// How long the claim holds unless it is renewed.
     pub lease: Duration,
     /// How long the record is kept if the claim is never completed.
     pub keep: Duration,
-    /// Whether the call may run again if an earlier run ended in the dark.
+    /// Whether the call may run again if the end of an earlier run is unknown.
     pub may_run_twice: bool,
 }
 
@@ -31,7 +31,7 @@ impl Claim {
         }
     }
 
-    /// Says whether the call may run again if an earlier run ended in the dark.
+    /// Sets whether the call may run again if the end of an earlier run is unknown.
     #[must_use]
     pub fn may_run_twice(mut self, may_run_twice: bool) -> Self {
         self.may_run_twice = may_run_twice;
@@ -39,42 +39,42 @@ impl Claim {
     }
 }
 
-/// What came of a claim.
+/// The result of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Claimed {
     /// The record is this claim's: run the call.
     Ours,
-    /// Another run has it, for this long unless it renews its lease.
+    /// Another run has it, for this long, unless it renews its lease.
     Running {
-        /// What is left of the lease.
+        /// The rest of the lease.
         lease_left: Duration,
     },
     /// An earlier run is done.
     Done(Value),
-    /// An earlier run began, and nobody knows how it ended.
+    /// An earlier run began, and its end is unknown.
     Unknown,
-    /// The key names another call.
+    /// The key belongs to another call.
     Conflict,
 }
 
-/// How a run ends.
+/// The end of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ending {
     /// With this outcome.
     Done(Value),
-    /// In the dark.
+    /// Unknown.
     Unknown,
 }
 
-/// An outcome, as a store keeps it: bytes, and the version of their format.
+/// An outcome in a store: bytes, and the version of their format.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Value {
     /// The version of the format.
     pub version: u16,
-    /// The outcome. The [page of the room](crate::idempotency#what-a-store-holds) has the format.
+    /// The outcome. The [module page](crate::idempotency#the-format-of-a-store) has the format.
     pub bytes: Arc<[u8]>,
 }
 
@@ -88,7 +88,7 @@ impl Value {
         }
     }
 
-    /// The outcome of a call that is done, and whose answer is not kept: too large, or no room.
+    /// The outcome of a finished call without its answer: it is too large, or there is no room.
     #[must_use]
     pub fn not_kept() -> Self {
         Self::new(0, [])

@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Fences a claim: whoever has another token can neither renew nor complete it.
+/// Fences a claim: with another token, it can be neither renewed nor completed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Token([u8; 16]);
 
@@ -11,7 +11,7 @@ impl Token {
         Self(rand::random())
     }
 
-    /// The token of these bytes, as it was stored.
+    /// A stored token.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)

@@ -33,25 +33,25 @@ where
         }
     }
 
-    /// The layers around the connections, instead of the preset's defaults.
+    /// The layers around the connections. Default: the preset.
     pub fn resilience(mut self, layer: ResilienceLayer) -> Self {
         self.resilience = layer;
         self
     }
 
-    /// How connections are made again, instead of the [defaults](crate::reconnect#defaults). The dial
-    /// timeout, unless it is set, is a second more than the connector's own. Connections are probed by
-    /// MCP's `ping`.
+    /// How a lost connection is replaced, in place of the [defaults](crate::reconnect#defaults). If
+    /// no dial timeout is set, it is a second longer than the connector's own. Connections are probed
+    /// by MCP's `ping`.
     pub fn reconnect(mut self, layer: ReconnectLayer<()>) -> Self {
         self.reconnect = layer;
         self
     }
 
-    /// The client, with a connection, so that a server that cannot be reached shows now.
+    /// Builds the client and connects it, so that an unreachable server is an error here.
     ///
     /// # Errors
     ///
-    /// [`Fatal`](crate::Class::Fatal), with the connector's failure as its source, when the first dial
+    /// [`Fatal`](crate::Class::Fatal), with the connector's failure as its source, if the first dial
     /// fails; see [`retry_first_dial`](crate::reconnect::ReconnectBuilder::retry_first_dial).
     pub async fn connect(self) -> Result<Client, Failure> {
         let client = self.build();
@@ -59,9 +59,10 @@ where
         Ok(client)
     }
 
-    /// The client, which connects at the first call. That one knows nothing of the tools yet.
+    /// Builds the client, which connects at the first call. The first call has no hints from the
+    /// server.
     pub fn build(self) -> Client {
-        // The connector knows better what was wrong with a dial that took too long.
+        // The connector can say better what was wrong with a slow dial.
         let limit = self.connector.limit().saturating_add(MOMENT);
         let reconnect = self
             .reconnect

@@ -25,19 +25,19 @@ use std::{
 use tokio::time::timeout;
 use tower::{Service, ServiceExt};
 
-/// How long [`Client::close`] waits for calls that still run.
+/// How long [`Client::close`] waits for running calls.
 const CALLS: Duration = Duration::from_secs(10);
 
-/// How long it waits then for the connection: a child process gets time to end.
+/// How long it then waits for the connection: a child process gets time to end.
 const CONNECTION: Duration = Duration::from_secs(8);
 
 type Handle = ReconnectHandle<preset::Connection<Connection>>;
 
-/// A server, with all layers around it and a connection that comes back.
+/// A client of one server: a connection that comes back, with all layers around it.
 ///
-/// Clones share everything. As a service it takes requests of tower-mcp's own types. Dropping a call cancels
-/// it at the server. Dropping the last clone closes the connection in the background; [`close`](Self::close)
-/// waits for that.
+/// Clones share everything. As a service it takes requests of tower-mcp's own types. Dropping a call
+/// cancels it at the server. Dropping the last clone closes the connection in the background;
+/// [`close`](Self::close) waits for that.
 #[derive(Clone)]
 pub struct Client {
     stack: Connected<Connection>,
@@ -48,7 +48,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// With other settings than the defaults.
+    /// A client with other settings.
     pub fn builder<F, H, Fut, T>(connector: Connector<F, H>) -> ClientBuilder<F, H>
     where
         F: Fn() -> Fut + Clone + Send + 'static,
@@ -59,7 +59,7 @@ impl Client {
         ClientBuilder::new(connector)
     }
 
-    /// With the defaults of all layers, and connected.
+    /// A client with the defaults of all layers, connected.
     ///
     /// # Errors
     ///
@@ -89,12 +89,12 @@ impl Client {
         }
     }
 
-    /// Makes a request. An answer that asks for input, or a task, comes back as it is.
+    /// Makes a request. If the server asks for input or makes a task, that is the answer.
     ///
     /// # Errors
     ///
-    /// Those that no flagged result stands for: a deliberate JSON-RPC error, a fatal failure, every
-    /// failure of a resource or a prompt.
+    /// A failure that no flagged result carries: a deliberate JSON-RPC error, a fatal failure, and
+    /// every failure of a resource or a prompt.
     pub async fn call(&self, request: impl Into<Request>) -> Result<McpResponse, Failure> {
         let _running = self.running.one_more();
         let call = self.known(request.into());
@@ -109,7 +109,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`call`](Self::call), and an answer that is no result.
+    /// Those of [`call`](Self::call), and an answer that is not a result.
     pub async fn call_tool(
         &self,
         name: impl Into<String>,
@@ -133,7 +133,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`call`](Self::call), and an answer that is no result.
+    /// Those of [`call`](Self::call), and an answer that is not a result.
     pub async fn read_resource(
         &self,
         uri: impl Into<String>,
@@ -154,7 +154,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`call`](Self::call), and an answer that is no result.
+    /// Those of [`call`](Self::call), and an answer that is not a result.
     pub async fn get_prompt(
         &self,
         name: impl Into<String>,
@@ -178,22 +178,22 @@ impl Client {
         ClientCall::new(request, hints)
     }
 
-    /// Watches the connection, and can end it. A request other than a call goes through its
+    /// The handle, which watches the connection and can end it. Make requests other than calls by its
     /// [`with`](ReconnectHandle::with).
     #[must_use]
     pub fn handle(&self) -> &Handle {
         &self.handle
     }
 
-    /// The current connection, without the layers. `None` while there is none.
+    /// The current connection, without the layers. `None` without a connection.
     #[must_use]
     pub fn connection(&self) -> Option<Connection> {
         let made = self.handle.connection()?;
         Some(made.get_ref().get_ref().clone())
     }
 
-    /// Ends the connection. Calls that wait for one end at once. Calls that run are waited for, up to 10 s,
-    /// and then fail as `Cancelled`. After that the server is told, and a child process ended: that takes up
+    /// Ends the connection. Calls that wait for one end at once. Running calls get 10 s, and then
+    /// fail as `Cancelled`. After that the server is told, and a child process ended, which takes up
     /// to 8 s.
     ///
     /// Dropping the future stops only the waiting.

@@ -18,10 +18,10 @@ use tower::Service;
 /// How long a connection that nobody needs any more may take to close: a child process is killed before.
 const GOODBYE: Duration = Duration::from_secs(8);
 
-/// One connection to a server, as [`Connector`](super::Connector) makes them.
+/// One connection to a server, made by [`Connector`](super::Connector).
 ///
-/// Ready until its client is known to be closed. A call that is dropped is cancelled at the server. The
-/// connection is closed when its last clone is dropped, in the background.
+/// It is ready until its client is known to be closed. A dropped call is cancelled at the server. The
+/// connection is closed in the background when its last clone is dropped.
 #[derive(Clone)]
 pub struct Connection {
     inner: Arc<Inner>,
@@ -45,7 +45,8 @@ impl Connection {
         }
     }
 
-    /// tower-mcp's client, without any layer: nothing limits a request on it, logs it or repeats it.
+    /// tower-mcp's client without any layer: a request on it has no limit, is not logged and not
+    /// repeated.
     ///
     /// # Panics
     ///
@@ -58,7 +59,7 @@ impl Connection {
             .expect("open until it is dropped")
     }
 
-    /// Asks the server for a sign of life.
+    /// Asks the server whether it is alive.
     pub(super) async fn ping(&self) -> Result<(), Failure> {
         let pong = self.client().ping().await;
         pong.map_err(|error| errors::of_request(error, true))

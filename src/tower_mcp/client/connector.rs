@@ -17,10 +17,11 @@ use tower::Service;
 /// How long a dial may take, by default.
 const START: Duration = Duration::from_secs(30);
 
-/// Makes connections to one server: a transport, a client and a handshake at each dial.
+/// Makes connections to one server, with a new transport, client and handshake at each dial.
 ///
-/// A service of tower, for [`Reconnect`](crate::reconnect); [`Client`](super::Client) puts the whole stack
-/// around it. Its errors did not reach a call. Dropping its future ends the dial, and kills a child process.
+/// It is a service of tower, for [`Reconnect`](crate::reconnect); [`Client`](super::Client) puts the
+/// whole stack around it. Its errors are from before any call. Dropping its future ends the dial, and
+/// kills a child process.
 ///
 /// ```
 /// use mcp_resilience::tower_mcp::client::Connector;
@@ -43,7 +44,7 @@ pub struct Connector<F, H = ()> {
 }
 
 impl<F> Connector<F> {
-    /// Connects over the transports that the function makes: it is called at each dial.
+    /// Connects over transports that the function makes. It is called at each dial.
     #[must_use]
     pub fn new(transport: F) -> Self {
         Self {
@@ -62,7 +63,7 @@ impl<F> Connector<F> {
 }
 
 impl<F, H> Connector<F, H> {
-    /// Answers what the server asks of the client, and hears its notifications.
+    /// The handler of the server's requests and notifications.
     #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> Connector<F, N> {
         Connector {
@@ -76,8 +77,8 @@ impl<F, H> Connector<F, H> {
         }
     }
 
-    /// Settings of tower-mcp's client: capabilities, roots, versions. A cache of answers is turned off: it
-    /// would answer for a server that is not there any more.
+    /// Sets capabilities, roots and versions of tower-mcp's client. A cache of answers is turned off,
+    /// since it would answer for a server that is gone.
     #[must_use]
     pub fn client(
         mut self,
@@ -87,14 +88,14 @@ impl<F, H> Connector<F, H> {
         self
     }
 
-    /// How the client introduces itself to the server: its name and version.
+    /// Sets the name and version of the client.
     #[must_use]
     pub fn identity(mut self, name: impl Into<Arc<str>>, version: impl Into<Arc<str>>) -> Self {
         self.identity = (name.into(), version.into());
         self
     }
 
-    /// How long a dial may take, from the transport to the list of tools: 30 s, unless set.
+    /// How long a dial may take, from the transport to the list of tools. Default: 30 s.
     #[must_use]
     pub fn start_timeout(mut self, limit: Duration) -> Self {
         self.start_timeout = limit;
@@ -150,7 +151,7 @@ where
     }
 }
 
-/// A server that does not list its tools can be called all the same; their hints are unknown.
+/// A server that does not list its tools can still be called, without hints.
 async fn learn(learned: &Learned, client: &McpClient) {
     match client.list_all_tools().await {
         Ok(tools) => learned.learn(tools.iter().map(|tool| (&*tool.name, said_of(tool)))),

@@ -1,7 +1,7 @@
-//! What the errors of tower-mcp's client mean.
+//! The meaning of the errors of tower-mcp's client.
 //!
-//! Its transports report their own failures in text, and the HTTP transport in JSON-RPC errors that a server
-//! could send as well. So they give a class, and never say that a call did not run.
+//! Its transports report their own failures as text, and the HTTP transport as JSON-RPC errors that a
+//! server could send as well. So they give a class, and never say that a call did not run.
 
 use crate::{
     classify::{Session, name_rpc, retry_after},

@@ -2,11 +2,11 @@ use crate::call::{Flagged, ToolResult};
 use ::tower_mcp::protocol::McpResponse;
 use serde_json::{Map, Value};
 
-/// What a router answered to a [`ServerCall`](super::ServerCall), on its way through the stack.
+/// The answer of a router to a [`ServerCall`](super::ServerCall), on its way up.
 ///
-/// The same as the [`McpResponse`] inside, except that it [is from a handler](ToolResult::is_from_handler):
-/// its envelope gives class, code and wait, and never says that the call did not run or may run again.
-/// A layer that answers by itself makes one of an `McpResponse`.
+/// It is the [`McpResponse`] inside, except that it [is from a handler](ToolResult::is_from_handler):
+/// its envelope gives class, code and wait, and never says that the call did not run or may run
+/// again. A layer that answers by itself converts an `McpResponse` to it.
 #[derive(Clone, Debug)]
 pub struct ServerAnswer(McpResponse);
 
@@ -17,13 +17,13 @@ impl ServerAnswer {
         &self.0
     }
 
-    /// The answer, to change it.
+    /// The answer, mutably.
     #[must_use]
     pub const fn get_mut(&mut self) -> &mut McpResponse {
         &mut self.0
     }
 
-    /// Unwraps the answer.
+    /// Returns the answer.
     #[must_use]
     pub fn into_inner(self) -> McpResponse {
         self.0

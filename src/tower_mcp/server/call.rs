@@ -17,9 +17,9 @@ use std::{
     },
 };
 
-/// A request that goes through the stack, with the router that is to answer it.
+/// A request on its way through the stack, with the router that has to answer it.
 ///
-/// The router is that of the client's session: one stack serves them all.
+/// The router is that of the client's session: one stack serves all sessions.
 #[derive(Clone)]
 pub struct ServerCall {
     request: RouterRequest,
@@ -58,19 +58,19 @@ impl ServerCall {
         }
     }
 
-    /// What the client asks for.
+    /// The request.
     #[must_use]
     pub fn request(&self) -> &RouterRequest {
         &self.request
     }
 
-    /// The router that is to answer.
+    /// The router that has to answer.
     #[must_use]
     pub fn router(&self) -> &McpRouter {
         &self.router
     }
 
-    /// Counts one more attempt, and gives its number.
+    /// Counts one more attempt, and returns its number.
     pub(super) fn begin_attempt(&self) -> u32 {
         self.attempts.fetch_add(1, Relaxed).saturating_add(1)
     }

@@ -13,11 +13,11 @@ use tower::{Layer, Service};
 /// The preset around a router.
 pub type PresetStack = Resilience<Timeout<RouterService>>;
 
-/// Wraps routers in one stack: for the `layer` of a transport of tower-mcp.
+/// Wraps routers in one stack, for the `layer` of a transport of tower-mcp.
 ///
-/// See the [page of the adapter](crate::tower_mcp) for what becomes of which failure, and an example. All
-/// services of one layer, and its clones, share the stack and its state: tower-mcp makes a service for each
-/// session, or for each request.
+/// See the [page of the adapter](crate::tower_mcp) for how each failure is answered. All services of
+/// one layer, and its clones, share the stack and its state, because tower-mcp makes a service for
+/// each session, or for each request.
 #[derive(Clone)]
 pub struct ResilientLayer<S = PresetStack> {
     pub(super) stack: S,
@@ -40,7 +40,7 @@ impl Default for ResilientLayer {
 }
 
 impl<S> ResilientLayer<S> {
-    /// The preset with settings of yours, and with the layers of others in it.
+    /// The preset with other settings and layers.
     #[must_use]
     pub fn with_preset<L>(preset: &ResilienceLayer<L>) -> Self
     where
@@ -51,13 +51,13 @@ impl<S> ResilientLayer<S> {
         layer
     }
 
-    /// A stack of your own. To serve, the stack has to be `Clone + Send + Sync`: box it, if it must be,
-    /// with tower's `boxed_clone_sync`.
+    /// A stack of your own. To serve, the stack has to be `Clone + Send + Sync`; tower's
+    /// `boxed_clone_sync` makes it so.
     ///
-    /// **For a [`ResilienceLayer`], take [`with_preset`](Self::with_preset)**: here nobody knows where the
-    /// log is, so that its last lines are yours to [flush](crate::call_log::Sink::flush) before the
-    /// process ends. The first failure of class [`Fatal`](crate::Class::Fatal) that comes out of the stack
-    /// ends the server.
+    /// **For a [`ResilienceLayer`], use [`with_preset`](Self::with_preset).** This function does not
+    /// know where the log is: [flush](crate::call_log::Sink::flush) it before the process ends. The
+    /// first failure of class [`Fatal`](crate::Class::Fatal) that comes out of the stack ends the
+    /// server.
     #[must_use]
     pub fn with_layer<L>(layer: &L) -> Self
     where
@@ -71,55 +71,58 @@ impl<S> ResilientLayer<S> {
         }
     }
 
-    /// Ends the server when this handle's stack is shut, too: for a stack with a
-    /// [`FatalLayer`](crate::fatal::FatalLayer) that others share. The preset does so by itself.
+    /// Also ends the server when this handle's stack shuts. For a stack with a shared
+    /// [`FatalLayer`](crate::fatal::FatalLayer). The preset does this by itself.
     #[must_use]
     pub fn ends_with(mut self, fatal: FatalHandle) -> Self {
         self.life.fatal = fatal;
         self
     }
 
-    /// How long the calls that run at the end of the server may still take: 10 s, unless set.
+    /// How long running calls may still take at the end of the server. Default: 10 s.
     ///
-    /// Counts for [`run`](Self::run), [`run_with_stop`](Self::run_with_stop) and
-    /// [`run_until`](Self::run_until), after a signal, a fatal failure, and the end of stdin. Zero cuts the
-    /// calls off at once. A supervisor that kills the process after some time should give it at least 5 s
-    /// more than this.
+    /// It holds for [`run`](Self::run), [`run_with_stop`](Self::run_with_stop) and
+    /// [`run_until`](Self::run_until), after a signal, a fatal failure, and the end of stdin. Zero
+    /// cuts the calls off at once. A supervisor that kills the process should wait at least 5 s
+    /// longer.
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.life.grace = grace;
         self
     }
 
-    /// What to wait on for the first fatal failure.
+    /// The handle to wait on for the first fatal failure.
     #[must_use]
     pub fn fatal_handle(&self) -> &FatalHandle {
         &self.life.fatal
     }
 
-    /// Ends the serving of calls, for good and for all clones. From here on a new call is refused,
-    /// before it runs; those that run may still end, for at most so long, and are then cut off,
-    /// and answered: that they may have run. A handler that blocks its thread is abandoned. Then
-    /// the preset's log has up to a second to be written.
+    /// Stops serving calls, for good and for all clones. From here on, new calls are refused. Running
+    /// calls may end within this time; then they are cut off, and answered that they may have run. A
+    /// handler that blocks its thread is abandoned. Then the log of a preset has up to a second to be
+    /// written.
     ///
-    /// For the end of a server; [`run`](Self::run) and [`run_until`](Self::run_until) do it by
-    /// themselves. It answers, but the answers still have to leave.
+    /// [`run`](Self::run) and [`run_until`](Self::run_until) do this by themselves. After it, the
+    /// answers still have to be sent.
     pub async fn drain(&self, at_most: Duration) {
         self.life.drain(at_most).await;
     }
 
-    /// Serves any number of clients, as over HTTP, until it is told to [`Stop`], or until the first
-    /// fatal failure. Then new calls are refused, running calls get the [grace](Self::grace) of
-    /// 10 s, and those that are left are cut off and answered; a second signal cuts them off at
-    /// once. Their answers have 200 ms to leave. Then `end_sessions` may end the streams that would
-    /// stay open for ever, and the server has 2 s to end, whatever its clients do.
+    /// Serves any number of clients, as over HTTP, until the [`Stop`] or the first fatal failure. At
+    /// the end:
     ///
-    /// `serve` gets the future that a graceful shutdown waits for. Dropping the future of
-    /// `run_until` drops that of `serve`, and nothing else.
+    /// 1. New calls are refused, and running calls get the [grace](Self::grace) of 10 s. A second
+    ///    signal ends the grace.
+    /// 2. The rest is cut off and answered. The answers have 200 ms to be sent.
+    /// 3. `end_sessions` may end the streams that would stay open for ever.
+    /// 4. The server has 2 s to end, whatever its clients do.
+    ///
+    /// `serve` gets the future that a graceful shutdown waits for. Dropping the future of `run_until`
+    /// drops that of `serve`, and nothing else.
     ///
     /// # Errors
     ///
-    /// The reason for which the process has to end: the fatal failure, or the server's own error.
+    /// The reason to end the process: the fatal failure, or the server's own error.
     ///
     /// # Example
     ///

@@ -19,11 +19,11 @@ use std::{
 };
 use tower::{Layer, Service};
 
-/// A router in a stack: as a service, the same as the router.
+/// A router in a stack, which is the same service as the router.
 ///
-/// Tool calls, resource reads and prompts go through the stack; every other method goes to the router as it
-/// is. It is always ready, and never fails: a failure that is not flagged is a JSON-RPC error in the
-/// response.
+/// Tool calls, resource reads and prompts go through the stack. Every other method goes straight to
+/// the router. It is always ready, and never fails: a failure without a flagged result is a JSON-RPC
+/// error in the response.
 #[derive(Clone)]
 pub struct Resilient<S = PresetStack> {
     router: McpRouter,
@@ -31,9 +31,9 @@ pub struct Resilient<S = PresetStack> {
 }
 
 impl Resilient {
-    /// Wraps a router in the [preset](crate::preset) with its [defaults](crate::tower_mcp#limits): one
-    /// log line a call on stderr, 10 minutes without progress for an attempt, three attempts that begin
-    /// within 55 s.
+    /// Wraps a router in the [preset](crate::preset) with its [defaults](crate::tower_mcp#limits):
+    /// one log line for each call on stderr, 10 minutes without progress for an attempt, and three
+    /// attempts that begin within 55 s.
     #[must_use]
     pub fn new(router: McpRouter) -> Self {
         Self::layer().layer(router)
@@ -57,13 +57,13 @@ impl<S> Resilient<S> {
         &self.router
     }
 
-    /// The router, to be changed.
+    /// The router, mutably.
     #[must_use]
     pub fn get_mut(&mut self) -> &mut McpRouter {
         &mut self.router
     }
 
-    /// Takes the router out of the stack.
+    /// Returns the router.
     #[must_use]
     pub fn into_inner(self) -> McpRouter {
         self.router
@@ -81,7 +81,7 @@ where
     ///
     /// # Errors
     ///
-    /// The reason for which the process has to end.
+    /// The reason to end the process.
     pub async fn run(self) -> Result<(), Fatal> {
         self.layer.run(StdioTransport::new(self.router)).await
     }

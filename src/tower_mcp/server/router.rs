@@ -13,15 +13,16 @@ use std::{
 };
 use tower::Service;
 
-/// The router as the innermost service of the stack that [`ResilientLayer`](super::ResilientLayer) makes.
+/// The router as the innermost service of the stack that [`ResilientLayer`](super::ResilientLayer)
+/// makes.
 ///
-/// Each call brings the router that is to answer it. An error that a handler returned comes wrapped, so
-/// that no layer takes it for one of the service below: look for its type in the chain of sources. A
-/// [`Failure`](crate::Failure) comes as it is, with nothing but what its author said of whether the call
-/// ran. So does a JSON-RPC error, and a flagged result, whose envelope says nothing of that.
+/// Each call brings its router. An error of a handler is wrapped, so that no layer takes it for an
+/// error of the service below: look for its type in the chain of sources. A
+/// [`Failure`](crate::Failure) is not wrapped, and keeps only the claims of its author. A JSON-RPC
+/// error and the envelope of a flagged result make no claims.
 ///
-/// Always ready. Its future runs the handler where it is polled, and spawns nothing. When the server ends,
-/// it refuses calls that begin, and cuts off those that are not done in time.
+/// Always ready. Its future runs the handler where it is polled, and spawns nothing. At the end of
+/// the server, it refuses new calls, and cuts off those that take too long.
 #[derive(Clone)]
 pub struct RouterService {
     running: Running,

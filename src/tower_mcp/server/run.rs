@@ -15,11 +15,11 @@ where
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {
-    /// Serves one client over stdin and stdout, until the client leaves, a signal comes, or a call fails
-    /// with the first fatal failure.
+    /// Serves one client over stdin and stdout, until the client leaves, a signal comes, or there is
+    /// a fatal failure.
     ///
     /// The same as [`run_with_stop`](Self::run_with_stop) with [`Stop::signals`]. The exit codes are
-    /// those of a `main` that returns what this returns.
+    /// those of a `main` that returns the result.
     ///
     /// | End | New calls | Running calls | Result | Exit code |
     /// |---|---|---|---|---|
@@ -29,27 +29,27 @@ where
     /// | a fatal failure | answered with the cause | as after a signal | `Err` | 1 |
     /// | stdin cannot be read, or a line is longer than the transport allows | none | are dropped | `Err` | 1 |
     ///
-    /// After the running calls have ended the server reads for 200 ms more, so that requests which
-    /// are on their way are refused and logged too. The answers then have 2 s to leave. A handler
-    /// that blocks its thread is abandoned; a runtime that is dropped waits for such a thread.
+    /// After the running calls have ended, the server reads for 200 ms more, to refuse and log
+    /// requests that are on their way. Then the answers have 2 s to be sent. A handler that blocks
+    /// its thread is abandoned; dropping the runtime waits for such a thread.
     ///
-    /// stdin and stdout are read and written on threads that do not hold up the end of the process,
+    /// stdin and stdout are read and written on threads that do not delay the end of the process,
     /// whatever [`StdioTransport::pipes`] says.
     ///
-    /// Dropping the future stops reading; calls that run are not dropped with it, since tower-mcp runs them
-    /// in tasks of their own.
+    /// Dropping the future stops reading. Running calls are not dropped with it, since tower-mcp runs
+    /// them in tasks of their own.
     ///
     /// # Errors
     ///
-    /// The reason for which the process has to end: the fatal failure, or the failure of the transport. A
-    /// `main` that returns it prints it on stderr. If nobody reads stderr, that print can block;
-    /// [`Fatal::exit`] gives it one second.
+    /// The reason to end the process: the fatal failure, or the failure of the transport. A `main`
+    /// that returns it prints it on stderr. If nobody reads stderr, that print can block;
+    /// [`Fatal::exit`] waits a second at most.
     pub async fn run(self, transport: StdioTransport) -> Result<(), Fatal> {
         self.run_with_stop(transport, Stop::signals()).await
     }
 
-    /// Serves one client as [`run`](Self::run) does, with an end of your choice in place of the
-    /// signals: [`Stop::never`], or a future.
+    /// Serves one client as [`run`](Self::run) does, with a [`Stop`] in place of the signals:
+    /// [`Stop::never`], or a future.
     ///
     /// # Errors
     ///

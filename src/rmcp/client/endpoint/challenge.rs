@@ -1,16 +1,16 @@
 use ::http::{StatusCode, header::WWW_AUTHENTICATE};
 
-/// What a server asks of credentials: a 401, or a 403 that asks for more scope.
+/// A server's request for credentials: a 401, or a 403 that asks for more scope.
 ///
 /// [`Http::credentials`](crate::rmcp::client::Http::credentials) gets it, and
-/// [`of_failure`](Self::of_failure) finds it in a failure that nothing answered.
+/// [`of_failure`](Self::of_failure) finds it in a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Challenge {
     status: u16,
     header: String,
 }
 
-/// The parameters that are told, in this order.
+/// The parameters that are shown, in this order.
 const TOLD: [&str; 4] = ["error", "error_description", "scope", "resource_metadata"];
 
 impl Challenge {
@@ -43,13 +43,14 @@ impl Challenge {
         self.status
     }
 
-    /// The `WWW-Authenticate` header as it came; empty if there was none.
+    /// The `WWW-Authenticate` header as it came. Empty without one.
     #[must_use]
     pub fn header(&self) -> &str {
         &self.header
     }
 
-    /// A parameter of the header: `scope`, `error`, `resource_metadata`. Names are compared without case.
+    /// A parameter of the header: `scope`, `error`, `resource_metadata`. Names are compared ignoring
+    /// case.
     #[must_use]
     pub fn param(&self, name: &str) -> Option<String> {
         let mut rest = self.header.as_str();
@@ -74,7 +75,7 @@ impl Challenge {
         None
     }
 
-    /// What it says, for a message.
+    /// The challenge, for a message.
     pub(super) fn told(&self) -> Option<String> {
         let told = TOLD
             .iter()

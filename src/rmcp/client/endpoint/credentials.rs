@@ -1,4 +1,4 @@
-//! Tokens from a source of the user's, asked by one request for all.
+//! Tokens from a source of the user's, with one question for all requests.
 
 use super::Challenge;
 use crate::failure::{BoxError, Failure};
@@ -14,14 +14,14 @@ use std::{
 };
 use tokio::time;
 
-/// A token, told from an equal one by its place.
+/// A token with a place, which distinguishes it from an equal one.
 pub(super) type Token = Arc<str>;
 
 type Answer = BoxFuture<'static, Result<String, BoxError>>;
 
 type Asking = Shared<BoxFuture<'static, Result<Token, Arc<Failure>>>>;
 
-/// What gives tokens: without a challenge at a dial, and with one when a server refused the last.
+/// The source of tokens: without a challenge at a dial, with one after a refusal.
 #[derive(Clone)]
 pub(in crate::rmcp::client) struct Source(Arc<dyn Fn(Option<Challenge>) -> Answer + Send + Sync>);
 
@@ -38,7 +38,7 @@ impl Source {
         }))
     }
 
-    /// Asks for a token, for so long at most.
+    /// Asks for a token, for at most this time.
     async fn ask(self, challenge: Option<Challenge>, limit: Duration) -> Result<Token, Failure> {
         let refused = || Failure::unauthorized("the source of credentials gave none");
         let asked = catch_unwind(AssertUnwindSafe(|| (self.0)(challenge)));
@@ -68,16 +68,16 @@ struct Inner {
 
 struct State {
     token: Token,
-    /// The question that all wait for.
+    /// The question that all requests wait for.
     asking: Option<Asking>,
 }
 
 impl Credentials {
-    /// Asks for the first token. The source may take so long each time.
+    /// Asks for the first token. The source has this time for each question.
     ///
     /// # Errors
     ///
-    /// When the source fails, panics, or takes too long.
+    /// If the source fails, panics, or takes too long.
     pub(in crate::rmcp::client) async fn new(
         source: Source,
         limit: Duration,
@@ -98,8 +98,8 @@ impl Credentials {
         Arc::clone(&self.lock().token)
     }
 
-    /// The token after one that the server refused: another's answer, or the source's. Requests that ask
-    /// at the same time share one question; it goes on as long as one of them waits for it.
+    /// The next token after a refused one: that of another question, or a new one. Requests that ask
+    /// at the same time share one question, which goes on as long as one of them waits.
     pub(super) async fn after(
         &self,
         refused: &Token,

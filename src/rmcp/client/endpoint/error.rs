@@ -12,33 +12,33 @@ use thiserror::Error;
 /// How much of a challenge is in a message, in bytes.
 const TEXT: usize = 512;
 
-/// What went wrong with one HTTP request.
+/// The error of one HTTP request.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The request could not be made, or its answer not be read.
+    /// The request could not be made, or its answer could not be read.
     #[error("the http request failed")]
     Request(#[source] reqwest::Error),
-    /// The server answered with a status that is no success.
+    /// The server answered with an error status.
     #[error("http status {}", shown(.0.status))]
     Status(Box<HttpRefusal>),
 }
 
-/// An answer with a status that is no success.
+/// An answer with an error status.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct HttpRefusal {
     /// The status.
     pub status: StatusCode,
-    /// The `Retry-After` header, as it came; several of them as one list.
+    /// The `Retry-After` header as it came; several as one list.
     pub retry_after: Option<String>,
-    /// The `WWW-Authenticate` header: what the server wants of who comes again.
+    /// The `WWW-Authenticate` header: the credentials that the server asks for.
     pub www_authenticate: Option<String>,
-    /// The JSON-RPC error of the body, if it was one.
+    /// The JSON-RPC error of the body, if it has one.
     pub error: Option<RpcError>,
-    /// The body, if it was a JSON object.
+    /// The body, if it is a JSON object.
     pub body: Option<Value>,
-    /// The beginning of the body, if it was no JSON-RPC error.
+    /// The beginning of the body, if it is not a JSON-RPC error.
     pub text: Option<String>,
     /// Whether the request belonged to a session.
     pub had_session: bool,
@@ -58,7 +58,7 @@ impl From<HttpError> for StreamableHttpError<HttpError> {
 }
 
 impl HttpError {
-    /// What it means for the call.
+    /// The meaning for the call.
     pub(super) fn failure(&self) -> Failure {
         match self {
             Self::Request(error) => of_request(error),
@@ -114,7 +114,7 @@ pub(super) fn of_request(error: &reqwest::Error) -> Failure {
     Failure::connection("the connection to the tool server was lost")
 }
 
-/// Whether the connector knows no `https`, as it says itself; there is no type for that.
+/// Whether the connector does not support `https`: it says so only in a text.
 fn needs_tls(error: &reqwest::Error) -> bool {
     const KNOWS_NO_OTHER: &str = "invalid URL, scheme is not http";
     error.is_connect()
@@ -123,7 +123,7 @@ fn needs_tls(error: &reqwest::Error) -> bool {
             .any(|cause| cause.to_string() == KNOWS_NO_OTHER)
 }
 
-/// No model can answer a challenge: it is the host's, with what it says.
+/// A model cannot answer a challenge: it is for the host.
 pub(super) fn asking(failure: Failure, challenge: &Challenge) -> Failure {
     let failure = failure.for_host();
     let Some(told) = challenge.told() else {
@@ -157,7 +157,7 @@ impl HttpRefusal {
                 is_named.then(|| (said.class(), said.delivery()))
             })
             .unwrap_or_else(|| self.by_range());
-        // Status and body are the server's own, of this very request.
+        // Status and body are the server's own, about this request.
         let mut failure = Failure::new(class, "").reached(delivery, Witness::Server);
         if let Some(said) = &said {
             failure = failure.permitted(said.retryable(), Witness::Server);
@@ -165,7 +165,7 @@ impl HttpRefusal {
                 failure = failure.with_code(code.clone());
             }
         }
-        // A lost session is the stack's to mend, and nothing that a host can use.
+        // The stack replaces a lost session; the host cannot do anything about it.
         if let Some(error) = &self.error
             && class != Class::SessionLost
         {
@@ -189,8 +189,7 @@ impl HttpRefusal {
         failure.with_retry_after(self.hint(said.as_ref()))
     }
 
-    /// Whether it may be the session that is wrong, in words that nobody knows. Errors of JSON-RPC itself are
-    /// about the request.
+    /// Whether the session may be wrong, by an unknown text. Errors of JSON-RPC itself are about the request.
     fn may_mean_session(&self) -> bool {
         let is_of_request = |error: &RpcError| matches!(error.code, -32700 | -32603..=-32601);
         self.had_session
@@ -198,7 +197,7 @@ impl HttpRefusal {
             && !self.error.as_ref().is_some_and(is_of_request)
     }
 
-    /// The longest wait that is asked for anywhere. By its proposal, -32023 has one that beats the
+    /// The longest wait anywhere in the answer. By its proposal, -32023 has one that wins over the
     /// header.
     fn hint(&self, said: Option<&Failure>) -> Option<Duration> {
         let own = self.error.as_ref().and_then(retry_after::in_rate_limited);
@@ -210,7 +209,8 @@ impl HttpRefusal {
         header.max(body).max(said.and_then(Failure::retry_after))
     }
 
-    /// What the body means by itself. Any object may be an envelope, as the `data` of an error is.
+    /// The meaning of the body by itself. Any object may be an envelope, as the `data` of an error
+    /// is.
     fn said(&self) -> Option<Failure> {
         let error = self.error.clone().or_else(|| {
             let body = self.body.clone()?;
@@ -224,14 +224,15 @@ impl HttpRefusal {
         Some(name_rpc(error, session))
     }
 
-    /// The statuses that are a word of the protocol, whatever the body says; a code in it may say why.
+    /// Statuses whose meaning the protocol defines, whatever the body says. A code in it may give the
+    /// reason.
     fn by_status(&self, said: Option<&Failure>) -> Option<(Class, Delivery)> {
         if self.had_session && self.status.is_client_error() {
             if self.says_session_is_gone() {
                 return Some((Class::SessionLost, Delivery::Refused));
             }
-            // By the protocol 404 is a lost session too, and what is gone was there before. But whoever
-            // answers without a word of it may be a server that lost the session after the tool ran.
+            // By the protocol, 404 is a lost session too, and 410 means that it was there before. But a
+            // server that answers without a reason may have lost the session after the tool ran.
             if matches!(self.status, StatusCode::NOT_FOUND | StatusCode::GONE) {
                 return Some((Class::SessionLost, Delivery::Unknown));
             }
@@ -242,10 +243,10 @@ impl HttpRefusal {
             401 => (Class::Unauthorized, true),
             403 => (Class::Forbidden, true),
             429 => (Class::RateLimited, true),
-            // By RFC 9110 the request did not arrive. In the field it is also what a server answers
-            // whose handler took too long; who says when to come again has thought of it.
+            // By RFC 9110 the request did not arrive. Some deployed servers answer so if their
+            // handler took too long, but not with a time to come again.
             408 => (Class::Timeout, has_time),
-            // Also what a proxy answers that lost the request.
+            // A proxy that lost the request answers so too.
             503 => {
                 let is_said = said.is_some_and(|said| said.delivery().did_not_run());
                 (Class::Unavailable, has_time || is_said)
@@ -261,7 +262,7 @@ impl HttpRefusal {
         Some((said.and_then(word).unwrap_or(class), delivery))
     }
 
-    /// By the status, where nothing says more.
+    /// By the status, if nothing says more.
     fn by_range(&self) -> (Class, Delivery) {
         let class = match self.status.as_u16() {
             404 | 410 => Class::NotFound,
@@ -281,7 +282,7 @@ impl HttpRefusal {
     }
 }
 
-/// Where web frameworks put the text of a refusal.
+/// The places where web frameworks write the text of a refusal.
 fn texts(body: &Value) -> impl Iterator<Item = &str> {
     let objects = [Some(body), body.get("error")];
     let members = objects.into_iter().flatten().flat_map(|object| {
@@ -292,16 +293,16 @@ fn texts(body: &Value) -> impl Iterator<Item = &str> {
     members.filter_map(Value::as_str)
 }
 
-/// The class that a word in the body names. A number never beats the status, for there is none that
-/// means the same to all; nor does a word that knows less than it.
+/// The class of a word in the body. A number does not win over the status, since no number means the
+/// same everywhere. Neither does a word that says less than the status.
 fn word(said: &Failure) -> Option<Class> {
     let is_word = matches!(said.code(), Some(Code::Text(_)));
     let is_vague = matches!(said.class(), Class::Protocol | Class::Upstream);
     (is_word && !is_vague).then_some(said.class())
 }
 
-/// What the SDKs and their examples answer to a session that they do not know, whatever they put in
-/// front of it or add of its name: TypeScript, Python, rmcp, Go, C#, Java.
+/// The texts of SDKs and their examples for an unknown session, with anything before or after it:
+/// TypeScript, Python, rmcp, Go, C#, Java.
 fn is_session_loss(text: &str) -> bool {
     const FRONTS: [&str; 3] = ["bad request: ", "not found: ", "unauthorized: "];
     const TEXTS: [&str; 9] = [
@@ -313,7 +314,7 @@ fn is_session_loss(text: &str) -> bool {
         "invalid or missing session id",
         "invalid or expired session id",
         "unknown session",
-        // Of a server that has started anew.
+        // Of a restarted server.
         "server not initialized",
     ];
     let text = text.trim().trim_matches('"').trim_end_matches('.');

@@ -1,8 +1,8 @@
-//! Requests over streamable HTTP, and what the answers say.
+//! Requests over streamable HTTP, and their answers.
 //!
-//! This folder knows messages and no client of MCP. rmcp's own HTTP client loses the status, the
-//! `Retry-After` or the error of many an answer, drops errors without an id, so that the call hangs, and
-//! resumes a stream without a bound.
+//! This folder does not depend on an MCP client. rmcp's own HTTP client loses the status, the
+//! `Retry-After` or the error of many answers, drops errors without an id so that the call hangs, and
+//! resumes a stream without a limit.
 
 mod answer;
 mod backend;

@@ -1,4 +1,4 @@
-//! Responses whose status is no success.
+//! Responses with an error status.
 
 use super::{
     HttpError,
@@ -18,10 +18,10 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokio::time::timeout;
 
-/// How much of it is kept, if it is only a text.
+/// How much of a text is kept.
 const TEXT: usize = 256;
 
-/// The error that a response is whose status is no success.
+/// The error of a response with an error status.
 pub(super) async fn refusal(response: Response, had_session: bool) -> HttpError {
     let status = response.status();
     let retry_after = retry_after_of(&response);
@@ -37,27 +37,27 @@ pub(super) async fn refusal(response: Response, had_session: bool) -> HttpError 
     }))
 }
 
-/// Of several lines HTTP makes one list.
+/// HTTP joins several lines to one list.
 pub(super) fn retry_after_of(response: &Response) -> Option<String> {
     let lines = response.headers().get_all(RETRY_AFTER).iter();
     let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();
     (!lines.is_empty()).then(|| lines.join(", "))
 }
 
-/// What the body of a refusal says.
+/// The content of a refusal's body.
 #[derive(Default)]
 struct Said {
     /// A JSON-RPC error.
     error: Option<RpcError>,
-    /// An object, that error's or another.
+    /// An object, that of the error or another.
     body: Option<Value>,
-    /// The beginning of what is no JSON-RPC error.
+    /// The beginning of any other body.
     text: Option<String>,
 }
 
 impl Said {
     async fn read(response: Response) -> Self {
-        // One that breaks off, or never ends, says only what is complete.
+        // If it breaks off or never ends, only complete parts count.
         let is_json = |bytes: &[u8]| serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
         let Ok(Ok(body)) = timeout(PROMPT, read(response, SHORT, is_json)).await else {
             return Self::default();
@@ -79,7 +79,8 @@ impl Said {
     }
 }
 
-/// The object that a body is, or the first in a list, in a text of JSON, or in the data of an event.
+/// The object of a body: the body itself, the first of a list, in a text of JSON, or in the data of
+/// an event.
 fn object(text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}').trim();
     let object = match json::read(text) {
@@ -101,7 +102,7 @@ fn in_event(text: &str) -> Option<Value> {
     })
 }
 
-/// The JSON-RPC error of a body. One that does not name the protocol has a number and a message.
+/// The JSON-RPC error of a body. Without the name of the protocol, it needs a number and a message.
 fn error(body: &Value) -> Option<RpcError> {
     let error = body.get("error").filter(|error| !error.is_null())?;
     let is_rpc = body.get("jsonrpc").is_some();
