@@ -77,8 +77,8 @@ impl Policy {
         self
     }
 
-    /// No retry window, even if the layer has one: a call may be made again however long it has taken, up to
-    /// its deadline.
+    /// No retry window, even if the layer has one: a call may be repeated however long it has taken,
+    /// up to its deadline.
     pub fn no_retry_window(mut self) -> Self {
         self.retry_window = Some(None);
         self
@@ -96,11 +96,11 @@ impl Policy {
         self
     }
 
-    /// The waits themselves, from any iterator; a new one for each call that needs it. They are taken as
-    /// they come, without jitter of ours. When it ends, so do the attempts.
+    /// The waits themselves, from any iterator; a new one for each call that needs it. They are used
+    /// without jitter. The attempts end with the iterator.
     ///
-    /// A hint of the server is a floor here too: the wait is the hint, and on top of it a random part of
-    /// half the hint or of the iterator's wait, whichever is longer.
+    /// A hint of the server is still a floor: the wait is the hint, plus a random part of half the
+    /// hint or of the iterator's wait, whichever is longer.
     pub fn waits<I>(mut self, make: impl Fn() -> I + Send + Sync + 'static) -> Self
     where
         I: Iterator<Item = Duration> + Send + 'static,

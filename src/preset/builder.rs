@@ -83,8 +83,8 @@ impl<L, M> ResilienceBuilder<L, M> {
         self
     }
 
-    /// Makes a `retryAfter` that one call got hold for all later calls to the same target, instead of the gate of
-    /// the [retry](Self::retry) layer. There is none by default.
+    /// Makes the `retryAfter` of one call hold for all later calls to the same target, in place of
+    /// the gate of the [retry](Self::retry) layer. Default: none.
     ///
     /// ```
     /// use mcp_resilience::{ResilienceLayer, retry::RetryAfterGate};

@@ -58,14 +58,13 @@ impl RetryBuilder {
         }
     }
 
-    /// What applies to every call, unless a policy [of its tool](Self::policies) says otherwise. What the
-    /// policy leaves out stays as it is. The builder's setters of the same names are short for this; the rest
-    /// of a [`Policy`] is set by it alone: its own waits, its ceiling, and that there is no deadline, window or
-    /// budget.
+    /// Settings for every call without a policy [of its tool](Self::policies). What the policy leaves
+    /// out is not changed. The builder's setters of the same names are short for this. A [`Policy`]
+    /// alone sets its own waits, its ceiling, and that there is no deadline, window or budget.
     ///
     /// The limit of an attempt is for [`timeout`](crate::timeout). Its
-    /// [`repeat_ok`](Policy::repeat_ok) comes after that of the [builder](Self::repeat_ok), and before
-    /// hints.
+    /// [`repeat_ok`](Policy::repeat_ok) comes after that of the [builder](Self::repeat_ok), and
+    /// before the hints.
     ///
     /// ```
     /// use mcp_resilience::{policy::Policy, retry::RetryLayer};
@@ -84,92 +83,92 @@ impl RetryBuilder {
         self
     }
 
-    /// How often a call is made in all, the first time included.
+    /// How many attempts are made in all. Default: 3.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.policy = self.policy.max_attempts(attempts);
         self
     }
 
-    /// The ceilings of the waits.
+    /// The longest waits, from which the waits are drawn. Default: 1 s, doubled up to 30 s.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.policy = self.policy.backoff(backoff);
         self
     }
 
-    /// How waits are drawn below their ceilings.
+    /// How waits are drawn. Default: full jitter.
     pub fn jitter(mut self, jitter: Jitter) -> Self {
         self.jitter = jitter;
         self
     }
 
-    /// The time after the call's begin in which it may wait and be made again: a wait or an attempt
-    /// that does not fit is not begun. An attempt that runs is not cut off by it.
+    /// The time after the start of the call in which waits and further attempts may begin. A wait or
+    /// an attempt that does not fit is not started. A running attempt is not cut off.
     ///
-    /// 55 s by default, since callers hang up at 60 s; with a [deadline](Self::deadline), that.
+    /// Default: 55 s, since callers hang up at 60 s; with a [deadline](Self::deadline), that.
     pub fn retry_window(mut self, window: Duration) -> Self {
         self.policy.retry_window = Some(Some(window));
         self
     }
 
-    /// The longest that a call may go on in all without an answer or a report of progress, from the
-    /// moment it is first waited for: its attempts, the waits between them, and readiness. An
-    /// attempt that runs into it is dropped, and the call fails as a
-    /// [`Timeout`](crate::Class::Timeout). There is none by default.
+    /// The longest that a call may go on in all without an answer or a report of progress: its
+    /// attempts, its waits, and waiting for readiness. It counts from the first poll. A running
+    /// attempt is dropped at the deadline, and the call fails as a
+    /// [`Timeout`](crate::Class::Timeout). Default: none.
     ///
-    /// It counts anew from each report of [progress](crate::call::Progress), up to the
-    /// [ceiling](Policy::ceiling): a caller that is told of progress does not hang up either.
+    /// It counts again from each report of [progress](crate::call::Progress), up to the
+    /// [ceiling](Policy::ceiling): a caller that sees progress does not hang up either.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.policy = self.policy.deadline(deadline);
         self
     }
 
-    /// The longest hint of a server that is waited for. A longer one ends the call at once.
-    ///
-    /// 5 minutes by default, or the retry window if that is shorter.
+    /// The longest hint of a server to wait for. A longer one ends the call at once. Default: 5
+    /// minutes, or the retry window if that is shorter.
     pub fn max_retry_after(mut self, longest: Duration) -> Self {
         self.max_retry_after = Some(longest);
         self
     }
 
-    /// How many repeats are paid for, over all clones of the services of this layer: a share of
-    /// the calls that succeed (0.2 is 20 %), plus a number a second. Ten seconds' worth of that
-    /// number may be spent at once. The [module page](super#the-budget) says how tools share it.
+    /// How many repeats are paid for, over all clones of this layer's services: a share of the calls
+    /// that succeed (0.2 is 20 %), plus a number per second. Ten seconds' worth of that number may be
+    /// spent at once. The [module page](super#the-budget) says how tools share it. Default: 0.2 and
+    /// 1.
     pub fn budget(mut self, share: f32, per_second: u32) -> Self {
         self.policy = self.policy.budget(share, per_second);
         self.shared_budget = None;
         self
     }
 
-    /// A budget of tower's kind. Shared with other layers, it bounds them together. It knows
-    /// nothing of tools.
+    /// A budget of tower's kind. If other layers share it, it bounds them together. It has no shares
+    /// for tools.
     pub fn shared_budget<B: TowerBudget + Send + Sync + 'static>(mut self, budget: Arc<B>) -> Self {
         self.policy.budget = None;
         self.shared_budget = Some(SharedBudget::of_tower(budget));
         self
     }
 
-    /// Makes a `retryAfter` that one call got hold for all later calls to the same target: see
-    /// [`RetryAfterGate`]. There is none by default.
+    /// Makes the `retryAfter` of one call hold for all later calls to the same target: see
+    /// [`RetryAfterGate`]. Default: none.
     pub fn retry_after_gate(mut self, gate: RetryAfterGate) -> Self {
         self.gate = Some(gate);
         self
     }
 
-    /// Takes nobody's word but yours, as one does with a server that one does not trust: neither
-    /// the hints of its tools, nor its `retryable: true`, nor that it refused a call before it ran.
-    /// Then a call is repeated that was never sent, or of which [`repeat_ok`](Self::repeat_ok) says
-    /// so. How long it asks to wait is still heard.
+    /// Ignores all claims of the server, for a server that is not trusted: the hints of its tools,
+    /// its `retryable: true`, and that it refused a call before it ran. Then a call is repeated only
+    /// if it was never sent, or if [`repeat_ok`](Self::repeat_ok) permits it. The server's waits
+    /// still count.
     pub fn distrust_server(mut self) -> Self {
         self.trusts_server = false;
         self
     }
 
-    /// The user's own word on a tool, by its name: `Some(true)`, it may run twice; `Some(false)`,
-    /// it may not, whatever its hints say; `None`, as the hints say. A
-    /// [policy](crate::policy::Policy::repeat_ok) goes before it.
+    /// Sets which tools may run twice, by a function of the tool's name. `Some(true)` permits a
+    /// repeat, `Some(false)` forbids it whatever the hints say, and `None` leaves it to the hints. A
+    /// [policy](crate::policy::Policy::repeat_ok) has precedence.
     ///
-    /// A repeat of a call that did not run is nobody's second run, and needs no word. Resources and
-    /// prompts are not asked about. A panic in it is the caller's.
+    /// A call that did not run may be repeated in any case. The function is not called for resources
+    /// and prompts. A panic in it passes to the caller.
     pub fn repeat_ok(
         mut self,
         word: impl Fn(&str) -> Option<bool> + Send + Sync + 'static,
@@ -178,20 +177,21 @@ impl RetryBuilder {
         self
     }
 
-    /// The last word on whether a failed call is repeated: a function that sees the call, the failure and
-    /// the verdict of the [gate](super#the-gate), and may override it. It is asked after each failed
-    /// attempt but the last.
+    /// Sets the last word on whether a failed call is repeated. The function gets the call, the
+    /// failure and the verdict of the [gate](super#the-gate), and may override it. It is called after
+    /// each failed attempt but the last.
     ///
-    /// | The function says | What happens |
+    /// | The function returns | What happens |
     /// |---|---|
     /// | [`Override::Keep`] | the verdict stays |
     /// | [`Override::Stop`] | the call is not repeated: [`Stopped::Overridden`](crate::failure::Stopped::Overridden) |
-    /// | [`Override::RepeatTool`] | the call is repeated, if it is one of the tool of this name and the verdict is [`Verdict::MayHaveRun`] |
+    /// | [`Override::RepeatTool`] | the call is repeated, if it is of the tool with this name and the verdict is [`Verdict::MayHaveRun`] |
     ///
-    /// So a repeat can be forced only where waiting may help, and only for a tool that you name. A failure
-    /// is [`Verdict::Final`] if its class is one that waiting never helps, such as `Fatal`, `Cancelled` or
-    /// `Protocol`, if it says `retryable: false`, or if it was given up before. The server's hint, the
-    /// attempts, the window, the deadline and the budget hold for a forced repeat as for any other.
+    /// So a repeat can be forced only if waiting may help, and only for a tool that you name. These
+    /// failures are [`Verdict::Final`]: those of a class that waiting never helps, such as `Fatal`,
+    /// `Cancelled` or `Protocol`; those with `retryable: false`; and those that an inner layer gave
+    /// up. The server's hint, the attempts, the window, the deadline and the budget apply to a forced
+    /// repeat too.
     ///
     /// A panic in the function passes to the caller.
     ///
@@ -218,15 +218,15 @@ impl RetryBuilder {
         self
     }
 
-    /// What [watches](crate::observe) the layer's decisions, instead of
+    /// The [observer](crate::observe) of the layer, in place of
     /// [`TracingEvents`](crate::observe::TracingEvents).
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observers = Observers::new(observer);
         self
     }
 
-    /// Other settings for some tools. The limits and ceilings of attempts are for
-    /// [`timeout`](crate::timeout): give it the same, or give them to the
+    /// Other settings for some tools. Give the same policies to [`timeout`](crate::timeout), which
+    /// reads the limits of attempts; or give them to the
     /// [preset](crate::preset::ResilienceBuilder::policies).
     pub fn policies(mut self, policies: Policies) -> Self {
         self.policies = policies;
@@ -237,10 +237,10 @@ impl RetryBuilder {
     ///
     /// # Errors
     ///
-    /// When a setting cannot work; the error says which and why.
+    /// If a setting cannot work. The error says which and why.
     pub fn build(mut self) -> Result<RetryLayer, InvalidPolicy> {
         let layer = self.settings(&Policy::new())?;
-        // A layer that is built of this one again shares the budget.
+        // A layer that is built from this one shares the budget.
         self.shared_budget.clone_from(&layer.budget);
         let table = self.policies.table(layer, |policy| self.settings(policy))?;
         Ok(RetryLayer {
@@ -249,9 +249,9 @@ impl RetryBuilder {
         })
     }
 
-    /// The settings of a policy in this layer; of the layer itself for one that says nothing.
+    /// The settings of a policy in this layer; for an empty policy, those of the layer.
     fn settings(&self, policy: &Policy) -> Result<Settings, Problem> {
-        // What the layer says is checked as strictly as a policy.
+        // The layer's own settings are checked as strictly as a policy.
         Limits::new(&self.policy, &Policy::new(), None)?;
         let layer = &self.policy;
         let limits = Limits::new(policy, layer, None)?;
