@@ -1,3 +1,5 @@
+#[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
+use super::capability;
 use super::{
     RecordId, StoredResult,
     config::Config,
@@ -6,7 +8,9 @@ use super::{
     rounds,
     store::{Store, StoreError, Value},
 };
-use crate::call::{IdempotencyKey, InvalidKey, ToolCall};
+use crate::call::IdempotencyKey;
+#[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
+use crate::call::{InvalidKey, ToolCall};
 use std::{
     fmt,
     pin::Pin,
@@ -48,13 +52,13 @@ impl IdempotencyHandle {
     }
 
     /// Whether a function says who a caller is.
-    #[cfg(feature = "rmcp")]
+    #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) fn has_scope(&self) -> bool {
         self.config.scope.is_some()
     }
 
     /// The key in the argument that is named for the call's tool.
-    #[cfg(feature = "rmcp")]
+    #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) fn key_of_argument(
         &self,
         call: &impl ToolCall,
@@ -62,11 +66,15 @@ impl IdempotencyHandle {
         self.config.key_of_argument(call)
     }
 
-    /// The name of the store, if its records end with this process.
-    #[cfg(feature = "rmcp")]
-    pub(crate) fn store_of_process(&self) -> Option<String> {
+    /// The experimental capability of a server that has this layer, and what it says.
+    #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
+    pub(crate) fn capability(
+        &self,
+        is_identity_stable: bool,
+    ) -> (&'static str, serde_json::Map<String, serde_json::Value>) {
         let is_lasting = self.config.store.outlives_process();
-        (!is_lasting).then(|| format!("{:016x}", self.config.number))
+        let store = (!is_lasting).then(|| format!("{:016x}", self.config.number));
+        capability::of(store, is_identity_stable)
     }
 
     /// How many runs go on without a caller.

@@ -198,6 +198,8 @@
 
 mod builder;
 mod canonical;
+#[cfg(any(feature = "rmcp", feature = "rmcp-client", feature = "tower-mcp"))]
+pub(crate) mod capability;
 mod config;
 mod continuation;
 mod failures;

@@ -1,25 +1,21 @@
-//! The capability of a server that honours idempotency keys.
+//! The capability of a server that honours idempotency keys, as rmcp has it.
 
+#[cfg(feature = "rmcp")]
+use crate::idempotency::IdempotencyHandle;
+#[cfg(feature = "rmcp-client")]
+use crate::idempotency::capability::{IDENTITY, NAME, STORE};
 use ::rmcp::model::ServerCapabilities;
 
-/// The experimental capability.
-const NAME: &str = "io.crates.mcp-resilience/idempotency";
-
-/// Names the store, if its records end with the process of the server.
-const STORE: &str = "store";
-
-/// Is `stable` if a caller is not identified by the token that it sends.
-const IDENTITY: &str = "identity";
-
-/// Adds the capability: with the name of the key in `_meta`.
+/// Adds the capability of a layer.
 #[cfg(feature = "rmcp")]
-pub(super) fn add(capabilities: &mut ServerCapabilities, store: Option<String>, is_stable: bool) {
-    let key = ("key".to_owned(), crate::call::KEY_META.into());
-    let store = store.map(|store| (STORE.to_owned(), store.into()));
+pub(super) fn add(
+    capabilities: &mut ServerCapabilities,
+    keyed: &IdempotencyHandle,
+    is_identity_stable: bool,
+) {
+    let (name, content) = keyed.capability(is_identity_stable);
     let experimental = capabilities.experimental.get_or_insert_default();
-    let identity = is_stable.then(|| (IDENTITY.to_owned(), "stable".into()));
-    let all = [key].into_iter().chain(store).chain(identity);
-    experimental.insert(NAME.to_owned(), all.collect());
+    experimental.insert(name.to_owned(), content);
 }
 
 /// The idempotency capability of a server.

@@ -58,13 +58,11 @@ impl Running {
     }
 
     /// Also waits for runs of this layer that have lost their caller.
-    #[cfg(feature = "rmcp")]
     pub(crate) fn keep(&self, keyed: &IdempotencyHandle) {
         let _ = self.0.keyed.set(keyed.clone());
     }
 
     /// The layer for idempotency keys.
-    #[cfg(feature = "rmcp")]
     pub(crate) fn keyed(&self) -> Option<&IdempotencyHandle> {
         self.0.keyed.get()
     }

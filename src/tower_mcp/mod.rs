@@ -117,10 +117,19 @@
 //! meet a call of another session with the same id, as without this wrapper. It may also miss a call
 //! while another with its id waits.
 //!
+//! # Idempotency keys
+//!
+//! With an [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer) in the preset, a call that has a key runs
+//! once. tower-mcp keeps only the members of `_meta` that it knows. Over stdio, [`ResilientLayer::run`] reads
+//! the key before tower-mcp does. Over HTTP, put an [`IdempotencyKey`](crate::call::IdempotencyKey) into the
+//! extensions of the request, or take the key from an
+//! [argument](crate::idempotency::IdempotencyBuilder::argument). The tool gets the key as an
+//! `Extension<IdempotencyKey>`. All callers are one identity, unless a
+//! [scope](crate::idempotency::IdempotencyBuilder::scope) tells them apart. A task is not kept: a later attempt
+//! learns only that it has begun.
+//!
 //! # Limits of the adapter
 //!
-//! tower-mcp keeps only the known members of a request's `_meta`, so a key for
-//! [`idempotency`](crate::idempotency) does not arrive, and a preset with that layer is not accepted.
 //! tower-mcp's JSON-RPC layer answers requests that it cannot read, so they leave no line in the log.
 //! A tool that runs as a task answers when the task begins; the end of the task is not seen. The
 //! session is in the log if the server bridges a [`SessionId`].

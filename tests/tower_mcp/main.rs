@@ -7,6 +7,7 @@
 #[path = "../rmcp/bookshop/mod.rs"]
 mod bookshop;
 mod client;
+mod keyed;
 #[path = "../rmcp/startup.rs"]
 mod startup;
 #[allow(

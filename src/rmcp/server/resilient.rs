@@ -207,7 +207,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     pub(super) fn tell(&self, capabilities: &mut ServerCapabilities) {
         if let Some(keyed) = self.life.running.keyed() {
             let is_stable = self.identity.is_some() || keyed.has_scope();
-            capability::add(capabilities, keyed.store_of_process(), is_stable);
+            capability::add(capabilities, keyed, is_stable);
         }
     }
 

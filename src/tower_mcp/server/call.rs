@@ -1,6 +1,9 @@
 use super::cancellation::Cancellation;
 use crate::{
-    call::{Arguments, Hints, Method, Progress, Ticker, ToolCall},
+    call::{
+        self, Arguments, Hints, IdempotencyKey, InvalidKey, Method, Progress, Ticker, ToolCall,
+    },
+    idempotency::IdempotencyHandle,
     serve::Attempt,
     tower_mcp::{SessionId, model},
 };
@@ -8,7 +11,7 @@ use ::tower_mcp::{
     McpRouter, RouterRequest, TraceContext,
     protocol::{McpRequest, RequestId},
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::{
     fmt,
     sync::{
@@ -32,6 +35,9 @@ pub struct ServerCall {
     attempts: Arc<AtomicU32>,
     cancellation: Arc<Cancellation>,
     progress: Progress,
+    // Only if a run may outlive its request.
+    explicit: Option<call::Cancellation>,
+    key: Option<Result<IdempotencyKey, InvalidKey>>,
 }
 
 impl ServerCall {
@@ -55,7 +61,26 @@ impl ServerCall {
             attempts: Arc::default(),
             cancellation,
             progress: Progress::new(),
+            explicit: None,
+            key: None,
         }
+    }
+
+    /// The same call, which may outlive its request, with the key that came in its `_meta`.
+    pub(super) fn remembered(
+        mut self,
+        keyed: &IdempotencyHandle,
+        of_meta: Option<Result<IdempotencyKey, InvalidKey>>,
+        explicit: call::Cancellation,
+    ) -> Self {
+        let of_extensions = || self.request.extensions.get().cloned().map(Ok);
+        let of_arguments = || IdempotencyKey::of_request(None, self.arguments());
+        self.key = of_meta
+            .or_else(of_extensions)
+            .or_else(of_arguments)
+            .or_else(|| keyed.key_of_argument(&self));
+        self.explicit = Some(explicit);
+        self
     }
 
     /// The request.
@@ -82,6 +107,9 @@ impl ServerCall {
     /// The request for an attempt, with what a handler may take out of its extensions.
     pub(super) fn into_parts(mut self, attempt: u32) -> (RouterRequest, McpRouter) {
         self.request.extensions.insert(Attempt::new(attempt));
+        if let Some(Ok(key)) = self.key {
+            self.request.extensions.insert::<IdempotencyKey>(key);
+        }
         self.request
             .extensions
             .insert::<Ticker>(self.progress.ticker());
@@ -148,6 +176,25 @@ impl ToolCall for ServerCall {
 
     fn progress(&self) -> Option<&Progress> {
         Some(&self.progress)
+    }
+
+    /// That in `_meta`, over stdio; else one that an HTTP server put into the extensions; else that of the
+    /// argument that the layer takes it from.
+    fn idempotency_key(&self) -> Option<Result<IdempotencyKey, InvalidKey>> {
+        self.key.clone()
+    }
+
+    fn continuation(&self) -> Option<Value> {
+        let McpRequest::CallTool(params) = &self.request.inner else {
+            return None;
+        };
+        let (responses, state) = (&params.input_responses, &params.request_state);
+        (responses.is_some() || state.is_some())
+            .then(|| json!({"inputResponses": responses, "requestState": state}))
+    }
+
+    fn cancellation(&self) -> Option<&call::Cancellation> {
+        self.explicit.as_ref()
     }
 }
 

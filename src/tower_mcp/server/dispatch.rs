@@ -3,6 +3,7 @@ use super::{
     learned,
 };
 use crate::{
+    call,
     failure::{BoxError, Class, Failure},
     ledger,
     serve::{self, Net, thrown},
@@ -43,7 +44,15 @@ where
         let cancellation = Arc::new(Cancellation::of(&self.request, &self.router));
         let token = cancellation.token();
         let waiting = Arc::clone(&cancellation);
-        let call = ServerCall::new(self.request, self.router, hints, cancellation);
+        let keyed = layer.life.running.keyed().map(|keyed| {
+            let of_meta = layer.keys.take(&self.request.id);
+            (keyed, of_meta, call::Cancellation::new())
+        });
+        let mut call = ServerCall::new(self.request, self.router, hints, cancellation);
+        let explicit = keyed.map(|(keyed, of_meta, explicit)| {
+            call = call.clone().remembered(keyed, of_meta, explicit.clone());
+            explicit
+        });
         let mut answer = Net::under(layer.stack.clone().oneshot(call));
         let mut outcome = {
             let mut answering = pin!(poll_fn(|cx| {
@@ -58,6 +67,10 @@ where
                 biased;
                 outcome = &mut answering => Some(outcome),
                 () = token.cancelled() => {
+                    // A run stops by it that would go on without its caller.
+                    if let Some(explicit) = explicit {
+                        explicit.cancel();
+                    }
                     // tower-mcp sends it only if no attempt ran.
                     return Err(json_rpc_error(thrown::answer(&Failure::cancelled(""))));
                 }

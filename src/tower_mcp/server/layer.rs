@@ -1,7 +1,8 @@
-use super::{Resilient, RouterService, ServerAnswer, ServerCall};
+use super::{Resilient, RouterService, ServerAnswer, ServerCall, keys::Keys};
 use crate::{
     failure::BoxError,
     fatal::{Fatal, FatalHandle},
+    idempotency::{HearsKeys, IdempotencyHandle},
     preset::{Resilience, ResilienceLayer},
     serve::{Learned, Lifetime, Shutdown, Stop},
     timeout::Timeout,
@@ -23,6 +24,7 @@ pub struct ResilientLayer<S = PresetStack> {
     pub(super) stack: S,
     pub(super) life: Lifetime,
     pub(super) learned: Learned,
+    pub(super) keys: Keys,
 }
 
 impl ResilientLayer {
@@ -42,11 +44,15 @@ impl Default for ResilientLayer {
 impl<S> ResilientLayer<S> {
     /// The preset with other settings and layers.
     #[must_use]
-    pub fn with_preset<L>(preset: &ResilienceLayer<L>) -> Self
+    pub fn with_preset<L, M>(preset: &ResilienceLayer<L, M>) -> Self
     where
-        ResilienceLayer<L>: Layer<RouterService, Service = S>,
+        ResilienceLayer<L, M>: Layer<RouterService, Service = S>,
+        M: HearsKeys,
     {
         let mut layer = Self::with_layer(preset).ends_with(preset.fatal_handle());
+        if let Some(keyed) = preset.idempotency_handle() {
+            layer = layer.remembers(keyed);
+        }
         layer.life.log = preset.log_sink();
         layer
     }
@@ -68,7 +74,17 @@ impl<S> ResilientLayer<S> {
             stack: layer.layer(RouterService::new(life.running.clone())),
             life,
             learned: Learned::default(),
+            keys: Keys::default(),
         }
+    }
+
+    /// Says in the server's capabilities that it honours idempotency keys, hands them to tools, and waits at
+    /// the end of the server for the runs of this layer that have lost their caller. For a stack of your own
+    /// that has an [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer); the preset does so by itself.
+    #[must_use]
+    pub fn remembers(self, keyed: &IdempotencyHandle) -> Self {
+        self.life.running.keep(keyed);
+        self
     }
 
     /// Also ends the server when this handle's stack shuts. For a stack with a shared

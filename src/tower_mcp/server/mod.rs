@@ -5,6 +5,7 @@ mod call;
 mod cancellation;
 mod dispatch;
 mod error;
+mod keys;
 mod layer;
 mod learned;
 mod own_words;
@@ -12,6 +13,7 @@ mod queue;
 mod resilient;
 mod router;
 mod run;
+mod stored;
 
 pub use self::{
     answer::ServerAnswer,

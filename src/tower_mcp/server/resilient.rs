@@ -5,11 +5,11 @@ use super::{
 use crate::{
     failure::BoxError,
     fatal::Fatal,
-    serve::{Net, thrown},
+    serve::{Net, Running, thrown},
 };
 use ::tower_mcp::{
     McpRouter, RouterRequest, RouterResponse, StdioTransport,
-    protocol::{McpRequest, McpResponse},
+    protocol::{McpRequest, McpResponse, ServerCapabilities},
 };
 use std::{
     convert::Infallible,
@@ -113,20 +113,35 @@ where
             }
             _ => {
                 let answer = Net::under(self.router.call(request));
-                let learned = self.layer.learned.clone();
+                let (learned, running) =
+                    (self.layer.learned.clone(), self.layer.life.running.clone());
                 Box::pin(async move {
                     // A panic would leave the client without an answer.
-                    let inner = match answer.await {
+                    let mut inner = match answer.await {
                         Ok(Ok(response)) => response.inner,
                         Err(panic) => Err(json_rpc_error(thrown::report_panic(&panic))),
                     };
-                    if let Ok(McpResponse::ListTools(page)) = &inner {
-                        learn(&learned, page);
+                    match &mut inner {
+                        Ok(McpResponse::ListTools(page)) => learn(&learned, page),
+                        Ok(McpResponse::Initialize(said)) => {
+                            tell(&running, &mut said.capabilities);
+                        }
+                        Ok(McpResponse::Discover(said)) => tell(&running, &mut said.capabilities),
+                        _ => {}
                     }
                     Ok(RouterResponse { id, inner })
                 })
             }
         }
+    }
+}
+
+/// Adds to what the router says of itself what the stack can do.
+fn tell(running: &Running, capabilities: &mut ServerCapabilities) {
+    if let Some(keyed) = running.keyed() {
+        let (name, said) = keyed.capability(keyed.has_scope());
+        let experimental = capabilities.experimental.get_or_insert_default();
+        experimental.insert(name.to_owned(), said.into());
     }
 }
 

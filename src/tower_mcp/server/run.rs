@@ -66,11 +66,12 @@ where
 
     async fn serve_one(self, transport: StdioTransport, mut stop: Stop) -> Result<(), Fatal> {
         let life = self.life.clone();
+        let keys = self.keys.clone();
         let mut transport = transport.layer(self);
         let handle = transport.handle();
         let (stdin, stdout) = serve::stdio();
         let (answers, written) = queue(stdout);
-        let serving = transport.run_with_streams(stdin, answers);
+        let serving = transport.run_with_streams(keys.reading(stdin), answers);
         let mut serving = pin!(async move {
             let mut written = pin!(written);
             let ended = tokio::select! {

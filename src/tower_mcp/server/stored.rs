@@ -1,0 +1,50 @@
+//! Answers as a store of keys keeps them: as they are on the wire.
+
+use super::ServerAnswer;
+use crate::{
+    failure::BoxError,
+    idempotency::{REPLAYED_META, StoredResult},
+};
+use ::tower_mcp::protocol::McpResponse;
+use serde_json::{Map, Value};
+
+impl StoredResult for ServerAnswer {
+    /// Resources and prompts have no keys; a task is kept as done.
+    fn encode(&self) -> Result<Vec<u8>, BoxError> {
+        let bytes = match self.get_ref() {
+            McpResponse::CallTool(result) => serde_json::to_vec(result),
+            McpResponse::InputRequired(result) => serde_json::to_vec(result),
+            _ => return Err("only results of tools and requests for input are kept".into()),
+        };
+        Ok(bytes?)
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Self, BoxError> {
+        let answer: Value = serde_json::from_slice(bytes)?;
+        let response = if answer["resultType"] == "input_required" {
+            McpResponse::InputRequired(serde_json::from_value(answer)?)
+        } else {
+            McpResponse::CallTool(serde_json::from_value(answer)?)
+        };
+        Ok(response.into())
+    }
+
+    fn goes_on_with(&self, continuation: &Value) -> bool {
+        let McpResponse::InputRequired(asked) = self.get_ref() else {
+            return false;
+        };
+        asked.request_state.as_deref() == continuation["requestState"].as_str()
+    }
+
+    fn mark_replayed(&mut self) {
+        let meta = match self.get_mut() {
+            McpResponse::CallTool(result) => &mut result.meta,
+            McpResponse::InputRequired(result) => &mut result.meta,
+            _ => return,
+        };
+        let meta = meta.get_or_insert_with(|| Value::Object(Map::new()));
+        if let Some(meta) = meta.as_object_mut() {
+            meta.insert(REPLAYED_META.to_owned(), true.into());
+        }
+    }
+}
