@@ -6,28 +6,29 @@ use tokio::{
     time::timeout,
 };
 
-/// After how long without a further byte a line without an end is looked at: some servers write none.
+/// After this time without a further byte, a line without an end is examined: some servers write
+/// none.
 const SILENCE: Duration = Duration::from_millis(200);
 
-/// Reads lines of a bounded length. A future that is dropped loses nothing.
+/// Reads lines of a bounded length. Dropping the future loses nothing.
 ///
-/// An object that is written over several lines is one line, unless a whole message follows on its beginning,
-/// or silence.
+/// An object that is written over several lines is one line, unless a complete message or silence
+/// follows on its beginning.
 #[derive(Debug)]
 pub(in crate::rmcp) struct Lines<R> {
     stream: R,
     line: Vec<u8>,
     /// The line that is too long, until its end.
     long: Option<Long>,
-    /// How much of the line was found to be no whole message.
+    /// How much of the line is known not to be a complete message.
     looked_at: usize,
     /// The lines before this one that begin an object.
     open: Option<Open>,
-    /// A line that is whole already, after one that was given out.
+    /// A complete line, after one that was returned.
     next: Option<Vec<u8>>,
 }
 
-/// An object without its end.
+/// An object that is not complete.
 #[derive(Debug)]
 struct Open {
     scan: Scan,
@@ -39,7 +40,7 @@ struct Open {
 pub(in crate::rmcp) enum Line {
     Whole(Vec<u8>),
     Long(Long),
-    /// What came before the end of the stream, without the end of a line.
+    /// The rest before the end of the stream, without a line feed.
     Last(Vec<u8>),
     LastLong(Long),
 }
@@ -56,7 +57,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         }
     }
 
-    /// The next line, without its end; none at the end of the stream.
+    /// The next line, without its end. `None` at the end of the stream.
     pub(in crate::rmcp) async fn next(&mut self) -> io::Result<Option<Line>> {
         if let Some(line) = self.next.take() {
             return Ok(Some(Line::Whole(line)));
@@ -104,7 +105,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         }
     }
 
-    /// Whether the line may end here, where silence follows.
+    /// Whether the line may end here if silence follows.
     fn may_end(&self) -> bool {
         let is_between = self.open.as_ref();
         let is_between = is_between.is_some_and(|open| open.length == self.line.len());
@@ -137,7 +138,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         };
         let last = &self.line[open.length..];
         if is_message(last) {
-            // It has nothing to do with the lines before it.
+            // It does not belong to the lines before it.
             let last = self.line.split_off(open.length);
             self.next = Some(last);
             return Some(self.end());
@@ -152,7 +153,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     }
 }
 
-/// Whether a line begins an object and has not its end.
+/// Whether a line begins an object and does not end it.
 fn is_beginning(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     if !line.starts_with(b"{") && !line.starts_with(b"[") || line.ends_with(b"}") {
@@ -162,7 +163,7 @@ fn is_beginning(line: &[u8]) -> bool {
     json.is_err_and(|error| error.is_eof())
 }
 
-/// Whether a line is a whole message.
+/// Whether a line is a complete message.
 fn is_message(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     line.starts_with(b"{")
@@ -194,7 +195,7 @@ mod tests {
             server.write_all(text.as_bytes()).await.unwrap();
             let taken = timeout(Duration::from_secs(60), lines.next()).await;
             assert_eq!(taken.is_ok(), is_taken, "{text}");
-            // What comes later is not lost.
+            // Later input is not lost.
             server.write_all(b"later\n").await.unwrap();
             let Ok(Some(Line::Whole(line))) = lines.next().await else {
                 panic!("no line after {text}");
@@ -230,7 +231,7 @@ mod tests {
             ),
             ("{\r\n\"a\":{\r\n}\r\n}\r\n", &["{\r\n\"a\":{\r\n}\r\n}\r"]),
             ("[\n{\n},\n{\n}\n]\n", &["[\n{\n},", "{\n}", "]"]),
-            // What only looks like the beginning of an object hides no message.
+            // A text that only looks like the beginning of an object hides no message.
             (
                 &format!("{{ starting\n{message}\n"),
                 &["{ starting", message],

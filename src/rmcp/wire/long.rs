@@ -4,7 +4,7 @@ use super::{
     unreadable::BEGINNING,
 };
 
-/// How many messages in it are looked at.
+/// How many messages in it are examined.
 const HEADS: usize = 1024;
 
 /// A text that is too long to be kept.
@@ -38,7 +38,7 @@ impl Long {
         }
     }
 
-    /// What is known of the messages in it, at its end.
+    /// What is known about its messages at the end.
     pub(in crate::rmcp) fn heads(&mut self) -> Vec<Head> {
         self.end_object();
         std::mem::take(&mut self.heads)

@@ -1,4 +1,4 @@
-//! Lines of the other side, as far as a client and a server read them alike.
+//! Lines of the other side: the part that a client and a server read alike.
 
 mod lines;
 mod long;
@@ -20,5 +20,5 @@ pub(super) use self::{
     whole::is_whole,
 };
 
-/// The longest line, body or event that is read: as rmcp does it.
+/// The longest line, body or event that is read, as in rmcp.
 pub(super) const LONGEST: usize = 16 * 1024 * 1024;

@@ -1,13 +1,13 @@
 use serde_json::Value;
 
-/// How much of a name or a value is looked at, in bytes.
+/// How much of a name or a value is examined, in bytes.
 const TOKEN: usize = 64;
 
 /// How much of the end is kept, in bytes.
 const TAIL: usize = 256;
 
-/// Looks for the id in a text that is no JSON, or too long or too deep to be read. It takes the text in
-/// parts, and keeps next to nothing of it.
+/// Finds the id in a text that is not JSON, or too long or too deep to be read. It takes the text in
+/// parts, and keeps almost nothing of it.
 #[derive(Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -18,7 +18,7 @@ pub(in crate::rmcp) struct Scan {
     place: Place,
     quotes: Quotes,
     is_value: bool,
-    /// What was read of the name or the value.
+    /// The part of the name or the value so far.
     token: Vec<u8>,
     name: Vec<u8>,
     id: Option<Value>,
@@ -33,7 +33,7 @@ pub(in crate::rmcp) struct Scan {
     tail: Vec<u8>,
 }
 
-/// What is known of a message that cannot be read.
+/// What is known about an unreadable message.
 #[derive(Debug)]
 pub(in crate::rmcp) struct Head {
     /// The id, if it may be an answer.
@@ -75,7 +75,7 @@ enum Quotes {
 }
 
 impl Scan {
-    /// Takes the next part of the text, up to the end of the first object: how much that is.
+    /// Takes the next part of the text up to the end of the first object, and returns its length.
     pub(in crate::rmcp) fn feed(&mut self, bytes: &[u8]) -> usize {
         let mut length = bytes.len();
         for (at, &byte) in bytes.iter().enumerate() {
@@ -91,13 +91,12 @@ impl Scan {
         length
     }
 
-    /// Whether the end of an object was seen.
+    /// Whether the object has ended.
     pub(in crate::rmcp) fn is_over(&self) -> bool {
         self.place == Place::Over
     }
 
-    /// Whether it has the names of an answer, as far as they were seen, and no others than a line of a log
-    /// would not have.
+    /// Whether its names so far are those of an answer, and not those of a log line.
     pub(in crate::rmcp) fn may_be_an_answer(&self) -> bool {
         if self.has_version {
             self.has_result || !self.has_method
@@ -112,7 +111,7 @@ impl Scan {
         self.into_head().answers
     }
 
-    /// What is known of the message.
+    /// What is known about the message.
     pub(in crate::rmcp) fn into_head(mut self) -> Head {
         self.end_value();
         let is_answer = self.may_be_an_answer();

@@ -3,21 +3,22 @@ use crate::failure::Failure;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The most events of a connection in such a time: the other side may write what is no message for ever.
+/// The limit of events for a connection in this time: the other side may write invalid texts for
+/// ever.
 const EVENTS: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Tells texts that were no messages, a few at a time.
+/// Reports texts that were no messages, at a limited rate.
 #[derive(Debug, Default)]
 pub(in crate::rmcp) struct Told {
-    /// Since when events are counted, how many there were, and how many texts had none.
+    /// The start of the period, the events in it, and how many texts had none.
     since: Option<Instant>,
     events: u32,
     untold: u64,
 }
 
 impl Told {
-    /// Whether a text may have an event: how many texts had none since the last.
+    /// Whether a text may have an event. Returns how many texts had none since the last.
     pub(in crate::rmcp) fn event(&mut self, text: &Unreadable) -> Option<u64> {
         let now = Instant::now();
         if self.since.is_none_or(|since| now - since >= PERIOD) {

@@ -10,7 +10,7 @@ const READ: usize = 4 * BEGINNING;
 /// The longest reason, in bytes: it may quote the other side.
 pub(in crate::rmcp) const REASON: usize = 300;
 
-/// A text of the other side that cannot be read: why, how long it is, and how it begins.
+/// An unreadable text of the other side: the reason, its length, and its beginning.
 #[derive(Clone, Debug)]
 pub(in crate::rmcp) struct Unreadable {
     pub(in crate::rmcp) reason: String,
@@ -25,13 +25,13 @@ impl Unreadable {
         Self::of_length(reason, text, text.len())
     }
 
-    /// One of which only the beginning was kept.
+    /// A text of which only the beginning was kept.
     pub(in crate::rmcp) fn of_length(
         reason: impl AsRef<str>,
         beginning: &str,
         length: usize,
     ) -> Self {
-        // Without secrets at once: it may be told with another call than the one that it quotes.
+        // Masked at once: it may be reported with another call than the one that it quotes.
         Self {
             reason: shown(reason.as_ref(), REASON),
             length,

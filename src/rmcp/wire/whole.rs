@@ -1,7 +1,7 @@
 use serde::de::IgnoredAny;
 
-/// Whether a text may end here: every JSON object that begins in it is complete, and there is one. What
-/// stands around them does not matter.
+/// Whether a text may end here: it has an object, and all objects in it are complete. Text around
+/// them does not matter.
 pub(in crate::rmcp) fn is_whole(text: &[u8]) -> bool {
     if text.starts_with(b"\"") {
         return serde_json::from_slice::<String>(text).is_ok();

@@ -1,14 +1,14 @@
 use std::{io, process::ExitStatus};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-/// A process and what it started: on Unix, a process group.
+/// A process and its descendants: on Unix, a process group.
 ///
-/// The leader is not reaped before the group is ended: while it is a zombie, the kernel gives its id to no
-/// other process or group, and a signal to the group meets nobody else.
+/// The leader is reaped after the group has ended. While it is a zombie, the kernel gives its id to
+/// no other process or group, so that a signal to the group reaches only the group.
 #[derive(Debug)]
 pub(super) struct Group {
     leader: Child,
-    /// None when the leader was reaped.
+    /// `None` after the leader was reaped.
     #[cfg(unix)]
     id: Option<rustix::process::Pid>,
 }
@@ -46,7 +46,7 @@ impl Group {
         ))
     }
 
-    /// Waits for the end of the leader, and does not reap it.
+    /// Waits for the end of the leader, without reaping it.
     #[cfg(all(unix, not(any(target_os = "netbsd", target_os = "openbsd"))))]
     pub(super) async fn ended(&mut self) -> Option<ExitStatus> {
         use rustix::process::{WaitId, WaitIdOptions, waitid};
@@ -60,7 +60,7 @@ impl Group {
                 Ok(Some(status)) => return exit_status(&status),
                 Ok(None) => {}
                 Err(rustix::io::Errno::INTR) => continue,
-                // Somebody else reaped it: the id may be anybody's.
+                // It was reaped elsewhere, so the id may belong to another process.
                 Err(_) => {
                     self.id = None;
                     return None;
@@ -81,7 +81,7 @@ impl Group {
         ended
     }
 
-    /// Sends a signal to all of the group.
+    /// Sends a signal to the whole group.
     #[cfg(unix)]
     pub(super) fn signal(&mut self, signal: Signal) {
         use rustix::process;
@@ -90,7 +90,7 @@ impl Group {
                 Signal::Terminate => process::Signal::TERM,
                 Signal::Kill => process::Signal::KILL,
             };
-            // Whoever is not there any more needs none.
+            // A process that is gone needs none.
             let _ = process::kill_process_group(group, signal);
         }
     }
@@ -103,14 +103,14 @@ impl Group {
         }
     }
 
-    /// Kills what is left of the group, and reaps the leader.
+    /// Kills the rest of the group, and reaps the leader.
     pub(super) async fn end(&mut self) {
         self.signal(Signal::Kill);
         #[cfg(unix)]
         {
             self.id = None;
         }
-        // Whoever reaped it: it is gone.
+        // Reaped elsewhere: it is gone.
         let _ = self.leader.wait().await;
     }
 }
@@ -130,7 +130,7 @@ fn exit_status(status: &rustix::process::WaitIdStatus) -> Option<ExitStatus> {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Where its end was not waited for: the runtime is ending.
+        // Its end was not awaited: the runtime is ending.
         self.signal(Signal::Kill);
     }
 }

@@ -1,15 +1,15 @@
 use crate::text::MASK;
 use std::borrow::Cow;
 
-/// Follows a PEM block over the lines of a stream: its mask stands for all of them, whichever
-/// lines are kept.
+/// Follows a PEM block over the lines of a stream: one mask stands for all of them, whichever lines
+/// are kept.
 #[derive(Debug, Default)]
 pub(super) struct KeyLines {
     is_inside: bool,
 }
 
 impl KeyLines {
-    /// The line without what it has of a block; none where it has nothing else.
+    /// The line without its part of a block. `None` if nothing is left.
     pub(super) fn masked<'l>(&mut self, line: &'l str) -> Option<Cow<'l, str>> {
         let mut line = Cow::Borrowed(line);
         if self.is_inside {

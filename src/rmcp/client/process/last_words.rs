@@ -12,10 +12,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 const LINES: usize = 20;
 const LINE: usize = 500;
 
-/// Gets each line, as it may be shown.
+/// Gets each line, masked and escaped.
 pub(in crate::rmcp::client) type Sink = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The last lines of a stream, and what else gets its lines.
+/// The last lines of a stream, and the function that gets its lines.
 #[derive(Clone)]
 pub(super) struct LastWords {
     lines: Arc<Mutex<VecDeque<String>>>,
@@ -34,7 +34,7 @@ impl LastWords {
         self.lock().iter().cloned().collect()
     }
 
-    /// Reads to the end, so that the writer never has to wait.
+    /// Reads to the end, so that the writer never waits.
     pub(super) async fn read(&self, mut stream: impl AsyncRead + Unpin) {
         let mut chunk = [0; 4096];
         let mut line = Vec::new();

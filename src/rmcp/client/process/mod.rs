@@ -1,6 +1,6 @@
 //! A child process: its start, its group, the last lines that it wrote, and its end.
 //!
-//! This folder knows no MCP.
+//! This folder does not depend on MCP.
 
 mod ended;
 mod group;

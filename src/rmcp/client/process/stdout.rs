@@ -9,7 +9,7 @@ use tokio::{
     sync::oneshot,
 };
 
-/// The stdout of a process. Dropping it tells that nobody reads it any more.
+/// The stdout of a process. Dropping it signals that nobody reads it.
 #[derive(Debug)]
 pub(in crate::rmcp::client) struct Stdout {
     stdout: ChildStdout,

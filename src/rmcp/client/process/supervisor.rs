@@ -12,14 +12,14 @@ use tokio::{
     time,
 };
 
-/// How long a child that is told to end may take, before it is told more clearly.
+/// How long a child may take to end, before it gets a stronger signal.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// How long the end of a process may take to be known once its stdout is closed, and what it wrote
-/// to be read once it has ended.
+/// How long the end of a process may take to be known after its stdout is closed, and how long the
+/// rest of its stderr may take to be read.
 const NEWS: Duration = Duration::from_millis(200);
 
-/// The process of a connection. It is told to end when this is dropped.
+/// The process of a connection. Dropping this ends it.
 #[derive(Debug)]
 pub(in crate::rmcp::client) struct Process {
     id: Option<u32>,
@@ -66,7 +66,7 @@ impl Process {
         self.id.filter(|_| self.status.borrow().is_none())
     }
 
-    /// Adds what is known of the process's end, and waits a moment for it.
+    /// Adds what is known about the end of the process, and waits a moment for it.
     pub(in crate::rmcp::client) async fn explain(&self, failure: Failure) -> Failure {
         let mut is_known = self.is_known.clone();
         // Without news, or without a supervisor: what is known then.
@@ -74,7 +74,7 @@ impl Process {
         self.explain_now(failure)
     }
 
-    /// Adds what is known of the process's end.
+    /// Adds what is known about the end of the process.
     pub(in crate::rmcp::client) fn explain_now(&self, failure: Failure) -> Failure {
         failure.because(Ended {
             status: *self.status.borrow(),
@@ -90,7 +90,7 @@ async fn supervise(
     (mut unneeded, unread): (oneshot::Receiver<()>, oneshot::Receiver<()>),
     (status, known): (watch::Sender<Option<ExitStatus>>, watch::Sender<bool>),
 ) {
-    // Closed once nobody of the group can write to stderr any more.
+    // Closed when no process of the group can write to stderr.
     let (reading, mut all_read) = oneshot::channel::<()>();
     let watched = async {
         let ended = tokio::select! {
@@ -98,10 +98,10 @@ async fn supervise(
             _ = &mut unneeded => return close(&mut group).await,
         };
         status.send_replace(ended);
-        // Whoever it started may go on writing.
+        // Its descendants may go on writing.
         let is_alone = time::timeout(NEWS / 2, &mut all_read).await.is_ok();
         known.send_replace(true);
-        // Not told: as long as its stdout is open, whoever it started may speak for it.
+        // Not reported: as long as its stdout is open, a descendant may serve the connection.
         tokio::select! {
             _ = unneeded => {}
             _ = unread => {}
@@ -126,8 +126,8 @@ async fn supervise(
     }
 }
 
-/// Its stdin is closed with the connection. What does not end by that gets signals; and in any case
-/// what it leaves behind.
+/// Its stdin is closed with the connection. If it does not end by that, it gets signals, and so do
+/// its descendants in any case.
 async fn close(group: &mut Group) {
     let mut is_over = time::timeout(GRACE, group.ended()).await.is_ok();
     if !is_over {

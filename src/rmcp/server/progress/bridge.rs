@@ -11,10 +11,10 @@ use std::{
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// A transport whose other end is a peer: what is sent on it goes there, and can be seen.
+/// A transport whose other end is a peer: messages on it go to the peer, and can be seen.
 ///
-/// rmcp's `Peer` cannot be wrapped, but a new one can be made over a transport. It stands in the
-/// contexts of calls in place of the session's own.
+/// rmcp's `Peer` cannot be wrapped, but a new one can be made over a transport. It replaces the
+/// session's own in the contexts of calls.
 pub(super) struct Bridge {
     peer: Peer<RoleServer>,
     outgoing: Outgoing,
@@ -59,14 +59,14 @@ impl Transport<RoleServer> for Bridge {
             match message {
                 JsonRpcMessage::Request(request) => {
                     let reply = ask(&peer, &asked, request.request, request.id).await?;
-                    // The bridge is gone: nobody waits.
+                    // The bridge is gone, so nobody waits.
                     let _ = answer.send(reply);
                     Ok(())
                 }
                 JsonRpcMessage::Notification(message) => {
                     notify(&peer, &asked, message.notification).await
                 }
-                // Nothing is asked over a bridge.
+                // No requests are made over a bridge.
                 JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Ok(()),
             }
         };

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The bridges of one handler's sessions: one, unless several sessions share the handler.
 ///
-/// A session is known by what its client said of itself, which rmcp keeps in one place for each
-/// session. In a session without `initialize` each request says it, and rmcp keeps nothing: what the first
-/// of them says is kept in its place, as rmcp itself does over HTTP. The bridge ends with the handler, as
-/// rmcp's session does.
+/// A session is identified by the client's description of itself, which rmcp keeps in one place for
+/// each session. In a session without `initialize`, each request has the description, and rmcp keeps
+/// none. Then that of the first request is kept, as rmcp does over HTTP. The bridge ends with the
+/// handler, as rmcp's session does.
 #[derive(Default)]
 pub(in crate::rmcp::server) struct Bridges(Mutex<Vec<Session>>);
 
@@ -22,14 +22,14 @@ struct Session {
     outgoing: Outgoing,
 }
 
-/// Nothing is asked over a bridge.
+/// No requests are made over a bridge.
 struct Nobody;
 
 impl ServerHandler for Nobody {}
 
 impl Bridges {
-    /// The peer to be used in place of the request's own, and what it sends. `None` if its client said
-    /// nothing of itself.
+    /// The peer to use in place of the request's own, and its messages. `None` if the client did not
+    /// describe itself.
     pub(super) fn instead_of(
         &self,
         context: &RequestContext<RoleServer>,
@@ -56,7 +56,7 @@ impl Bridges {
     }
 }
 
-/// Keeps what a request says of its client for the whole session.
+/// Keeps a request's description of its client for the whole session.
 fn introduce(context: &RequestContext<RoleServer>) -> Option<Arc<InitializeRequestParams>> {
     let capabilities = context.client_capabilities()?;
     let mut client = InitializeRequestParams::new(capabilities, context.client_info()?);

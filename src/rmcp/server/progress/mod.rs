@@ -1,15 +1,15 @@
-//! Sees the progress that a tool reports, and reports for a tool that says nothing.
+//! Sees the progress that a tool reports, and reports for a silent tool.
 //!
-//! A tool reports through the [`Peer`](::rmcp::Peer) of its context, so its messages are seen where they
-//! leave:
+//! A tool reports through the [`Peer`](::rmcp::Peer) of its context, so its messages are seen on
+//! their way out:
 //!
 //! | Served by | Seen by |
 //! |---|---|
 //! | [`Resilient::run`](super::Resilient::run) | [`Wire`], around the transport |
 //! | `StreamableHttpService`, or rmcp's `serve` | [`Bridge`], a peer in front of the session's own |
 //!
-//! Each report ticks the attempt that runs. Values never decrease for one token: a report below an
-//! earlier one is raised to that.
+//! Each report ticks the running attempt. Values never decrease for one token: a lower report is
+//! raised to the highest so far.
 
 mod bridge;
 mod bridges;

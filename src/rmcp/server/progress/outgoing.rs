@@ -9,11 +9,11 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// The calls on one connection whose clients gave a token for progress.
+/// The calls on one connection whose clients gave a progress token.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outgoing(Arc<Mutex<HashMap<ProgressToken, Arc<Report>>>>);
 
-/// Marks a progress notification that is no report of a tool.
+/// Marks a progress notification that is not a report of a tool.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heartbeat {
     /// How many reports of the tool there were when it was made.
@@ -25,7 +25,7 @@ impl Outgoing {
         self.calls().insert(token, report);
     }
 
-    /// Forgets a call, unless a later one has its token.
+    /// Removes a call, unless a later one has its token.
     pub(super) fn remove(&self, token: &ProgressToken, report: &Arc<Report>) {
         let mut calls = self.calls();
         if calls
@@ -36,7 +36,7 @@ impl Outgoing {
         }
     }
 
-    /// Looks at a message that is about to leave. It allocates nothing.
+    /// Examines an outgoing message. It does not allocate.
     pub(super) fn look(&self, message: &mut TxJsonRpcMessage<RoleServer>) -> Verdict {
         let JsonRpcMessage::Notification(message) = message else {
             return Verdict::Send;
@@ -49,7 +49,7 @@ impl Outgoing {
         match (report, heartbeat) {
             (Some(report), Some(heartbeat)) => report.beat(heartbeat, &mut progress.params),
             (Some(report), None) => report.pass(&mut progress.params),
-            // The call has ended: nobody waits for a heartbeat.
+            // The call has ended, so nobody waits for a heartbeat.
             (None, Some(_)) => Verdict::Drop,
             (None, None) => Verdict::Send,
         }

@@ -7,16 +7,16 @@ use std::{
 };
 use tokio::{sync::watch, time::Instant};
 
-/// How much a heartbeat adds to the progress: too little to be seen, and below any step of a tool.
+/// How much a heartbeat adds to the progress: invisible, and less than any step of a tool.
 const STEP: f64 = 1e-6;
 
-/// What the client of one call was told of its progress.
+/// The progress that the client of one call has seen.
 #[derive(Debug, Default)]
 pub(in crate::rmcp::server) struct Report {
     // The call's.
     progress: Progress,
     state: Mutex<State>,
-    // While a heartbeat is on its way: reports of the tool wait, so that none overtakes it.
+    // While a heartbeat is being sent, reports of the tool wait, so that none overtakes it.
     is_beating: watch::Sender<bool>,
 }
 
@@ -26,7 +26,7 @@ struct State {
     // The highest value so far.
     level: Option<f64>,
     heartbeats: u64,
-    // How many reports of the tool there were, and when the last one was.
+    // How many reports of the tool there were, and the time of the last.
     reports: u64,
     reported: Option<Instant>,
 }
@@ -46,30 +46,30 @@ enum Attempt {
     },
 }
 
-/// An attempt that is over once this is dropped, also if nobody waited for its end.
+/// An attempt, which ends when this is dropped, even if nobody waited for its end.
 #[derive(Debug)]
 pub(in crate::rmcp::server) struct Reported {
     report: Arc<Report>,
     number: u32,
 }
 
-/// What is to be done with a message.
+/// What to do with a message.
 #[derive(Debug)]
 pub(super) enum Verdict {
     Send,
-    /// Send it once the heartbeat has left.
+    /// Send it after the heartbeat.
     After(watch::Receiver<bool>),
-    /// A heartbeat: it has left when the guard is dropped.
+    /// A heartbeat. It has been sent when the guard is dropped.
     Beat(Beat),
     Drop,
 }
 
-/// A heartbeat that is on its way.
+/// A heartbeat that is being sent.
 #[derive(Debug)]
 pub(super) struct Beat(Arc<Report>);
 
 impl Report {
-    /// An attempt begins: what the tool reports from here on ticks it.
+    /// An attempt begins: later reports of the tool tick it.
     pub(in crate::rmcp::server) fn begin(
         self: &Arc<Self>,
         number: u32,
@@ -109,8 +109,8 @@ impl Report {
         }
     }
 
-    /// A heartbeat. It gets its value here, where the order of messages is known. It is not needed if the
-    /// tool has reported since it was made.
+    /// A heartbeat. It gets its value here, where the order of messages is known. It is not needed if
+    /// the tool has reported meanwhile.
     pub(super) fn beat(
         self: &Arc<Self>,
         heartbeat: Heartbeat,
@@ -127,7 +127,7 @@ impl Report {
         Verdict::Beat(Beat(Arc::clone(self)))
     }
 
-    /// A heartbeat, unless the tool has reported since this: then when it did.
+    /// A heartbeat, unless the tool has reported since this time; then the time of the report.
     pub(super) fn heartbeat(&self, since: Instant) -> Result<Heartbeat, Instant> {
         let state = self.state();
         match state.reported.filter(|reported| *reported > since) {
@@ -138,7 +138,7 @@ impl Report {
         }
     }
 
-    /// What a heartbeat says after so long.
+    /// The message of a heartbeat after this time.
     pub(super) fn message(&self, elapsed: Duration) -> String {
         let state = self.state();
         let elapsed = seconds(elapsed);
@@ -148,7 +148,7 @@ impl Report {
             Attempt::Running { number, .. } => {
                 format!("still running after {elapsed} s, attempt {number}")
             }
-            // The pause is that of an earlier attempt if there is none after this one.
+            // The pause is that of an earlier attempt if no attempt follows.
             Attempt::Over { number, begun } => {
                 match self.progress.pause().filter(|pause| pause.since >= begun) {
                     Some(pause) => waiting(number, pause),
@@ -163,7 +163,7 @@ impl Report {
         self.state().heartbeats
     }
 
-    /// The number of the attempt that runs, or ran last.
+    /// The number of the running or last attempt.
     pub(super) fn attempt(&self) -> Option<u32> {
         match self.state().attempt {
             Attempt::None => None,
@@ -176,7 +176,7 @@ impl Report {
     }
 }
 
-/// Why no attempt runs after this one. All words in it are ours.
+/// Why no attempt follows. All words are ours.
 fn waiting(number: u32, pause: Pause) -> String {
     let next = number.saturating_add(1);
     let class = pause.class.as_str();
@@ -195,7 +195,7 @@ fn waiting(number: u32, pause: Pause) -> String {
     }
 }
 
-/// Whole seconds, and never fewer than that.
+/// Whole seconds, rounded up.
 fn seconds(time: Duration) -> u64 {
     let more = u64::from(time.subsec_nanos() > 0);
     time.as_secs().saturating_add(more)
@@ -204,7 +204,7 @@ fn seconds(time: Duration) -> u64 {
 impl State {
     /// Raises a value to the highest so far.
     fn raise(&mut self, value: &mut f64) {
-        // Of a number and a NaN it is the number.
+        // Of a number and a NaN, `max` returns the number.
         let level = self.level.map_or(*value, |level| level.max(*value));
         *value = level;
         self.level = Some(level);

@@ -14,7 +14,7 @@ use ::rmcp::{
 use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
-/// One call whose client gave a token for progress, and whose messages can be seen.
+/// One call whose client gave a progress token, and whose messages can be seen.
 pub(in crate::rmcp::server) struct Reporting {
     token: ProgressToken,
     report: Arc<Report>,
@@ -22,13 +22,14 @@ pub(in crate::rmcp::server) struct Reporting {
     peer: Peer<RoleServer>,
     heartbeat: Option<Duration>,
     observers: Observers,
-    // Only if the user watches.
+    // Only with an observer of the user's.
     name: Option<Name>,
     begun: Instant,
 }
 
 impl Reporting {
-    /// Has the call's reports seen from here on. `None` without a token, or if nothing can be seen.
+    /// Registers the call, so that its reports are seen. `None` without a token, or if nothing can be
+    /// seen.
     pub(in crate::rmcp::server) fn begin(
         call: &impl ToolCall,
         context: &mut RequestContext<RoleServer>,
@@ -70,7 +71,7 @@ impl Reporting {
         };
         let mut told = call.begun;
         loop {
-            // A period beyond the end of time is none.
+            // A period that cannot be expressed is none.
             let Some(due) = told.checked_add(every) else {
                 return pending().await;
             };
@@ -78,7 +79,7 @@ impl Reporting {
             told = match call.report.heartbeat(told) {
                 Ok(heartbeat) => {
                     call.send(heartbeat).await;
-                    // How long one takes to leave does not delay the next, unless that is long.
+                    // The time to send one does not delay the next, unless it is long.
                     let is_late = due.elapsed() >= every;
                     if is_late { Instant::now() } else { due }
                 }
@@ -89,14 +90,14 @@ impl Reporting {
 
     async fn send(&self, heartbeat: Heartbeat) {
         let message = self.report.message(self.begun.elapsed());
-        // Its value is set when it leaves.
+        // Its value is set when it is sent.
         let params = ProgressNotificationParam::new(self.token.clone(), 0.0);
         let mut notification = ProgressNotification::new(params.with_message(message));
         notification.extensions.insert(heartbeat);
         let before = self.report.heartbeats();
         // A client that is gone needs none.
         let sent = self.peer.send_notification(notification.into()).await;
-        // It did not leave if the tool reported meanwhile.
+        // It was not sent if the tool reported meanwhile.
         if sent.is_ok() && self.report.heartbeats() > before {
             self.tell();
         }

@@ -7,16 +7,16 @@ use std::{
 
 /// Sends a message as its verdict says.
 ///
-/// A type of its own, since the futures of transports hold whole messages: an `async` block would hold
-/// each of them twice, and rmcp spawns one for each message.
+/// It has a type of its own, since the futures of transports hold whole messages. An `async` block
+/// would hold each message twice, and rmcp spawns one for each.
 #[pin_project]
 pub(super) struct Sending<F, G> {
-    // Ends when a heartbeat that is on its way has left. Boxed: that is rare.
+    // Ends when a heartbeat has been sent. Boxed, since that is rare.
     turn: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    // The transport's, if the message is to be sent.
+    // The transport's future, if the message has to be sent.
     #[pin]
     message: Option<F>,
-    // Dropped when the message has left.
+    // Dropped when the message has been sent.
     held: Option<(Option<Beat>, G)>,
 }
 

@@ -9,14 +9,14 @@ use ::rmcp::{
 use std::{borrow::Cow, time::Duration};
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// How long the end of the input waits for the answers to what came before it.
+/// How long the end of the input waits for the answers to earlier requests.
 const AFTER_END: Duration = Duration::from_secs(5);
 
-/// A transport that sees the progress which tools report.
+/// A transport that sees the progress that tools report.
 ///
-/// Each call that comes in carries the [`Outgoing`] of its connection, so that it can be registered
-/// there. The end of the input is held back until all requests are answered: after it rmcp sends no
-/// progress and asks the client nothing, and a tool that waits for either would never answer.
+/// Each incoming call carries the [`Outgoing`] of its connection, to be registered there. The end of
+/// the input is held back until all requests are answered: after it, rmcp sends no progress and no
+/// requests to the client, and a tool that waits for either would never answer.
 pub(in crate::rmcp::server) struct Wire<T> {
     transport: T,
     outgoing: Outgoing,
@@ -62,7 +62,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Wire<T> {
             let until = *self
                 .held_until
                 .get_or_insert_with(|| Instant::now() + AFTER_END);
-            // In time or not: then it is the end.
+            // In time or not: this is the end.
             let _ = timeout_at(until, self.open.none()).await;
             return None;
         };
@@ -78,7 +78,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Wire<T> {
         Some(message)
     }
 
-    /// A client that does not read holds up the writes, and so the close: rmcp drops those after it.
+    /// A client that does not read delays the writes, and so the close: rmcp drops later ones.
     async fn close(&mut self) -> Result<(), Self::Error> {
         timeout(CLOSE, self.transport.close())
             .await

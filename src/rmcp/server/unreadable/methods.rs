@@ -13,8 +13,8 @@ use ::rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
 
-/// What is wrong with a request of a method that is no call and that rmcp knows. None for any
-/// other method, and for one that this server does not offer.
+/// The error in a request of a known method that is not a call. `None` for any other method, and for
+/// one that this server does not offer.
 pub(super) fn problem(
     request: &CustomRequest,
     capabilities: impl FnOnce() -> ServerCapabilities,

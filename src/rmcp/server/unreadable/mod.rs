@@ -1,8 +1,8 @@
 //! Requests that rmcp cannot read.
 //!
-//! rmcp hands a request with a known method and unreadable parameters to the handler as a custom
-//! request, and answers "method not found" by default. Here such a request gets `-32602` and what
-//! is wrong with it. A call also goes through the stack, so that it leaves its line.
+//! rmcp passes a request with a known method and invalid parameters to the handler as a custom
+//! request, and answers "method not found" by default. Here such a request gets `-32602` and the
+//! reason. A call also goes through the stack, so that it leaves its line.
 
 mod methods;
 mod problem;
@@ -24,7 +24,7 @@ use ::rmcp::{
 use serde_json::Value;
 use tower::Service;
 
-/// What is wrong with a call, and what the log shows of it.
+/// The error in a call, and what the log shows of it.
 #[derive(Debug)]
 pub(super) struct Unreadable {
     pub(super) code: ErrorCode,
@@ -33,7 +33,7 @@ pub(super) struct Unreadable {
 }
 
 impl Unreadable {
-    /// The host's error. The handler never sees the call.
+    /// The error for the host. The handler does not see the call.
     pub(super) fn failure(&self) -> Failure {
         let error = RpcError::new(self.code.0, &*self.problem, None);
         Failure::new(Class::InvalidInput, "")
@@ -48,7 +48,7 @@ where
     S: Service<ServerCall, Response = ServerAnswer> + Clone,
     S::Error: Into<BoxError>,
 {
-    /// Answers a request that rmcp could not read; gives back one with a method of the handler's.
+    /// Answers a request that rmcp could not read. Returns a request with a method of the handler's.
     pub(super) async fn refuse_unreadable(
         &self,
         request: CustomRequest,
@@ -72,7 +72,7 @@ where
             let answer = self.dispatch_unreadable(call, unreadable, context).await;
             return Ok(answer.and_then(|answer| to_custom(&answer)));
         }
-        // MCP 2026-07-28 has these no more: rmcp says so better than a complaint of their parameters.
+        // MCP 2026-07-28 does not have these any more: rmcp's answer says so.
         let is_of_old = matches!(
             &*request.method,
             "initialize" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe"
@@ -92,8 +92,8 @@ pub(super) fn is_call(method: &str) -> bool {
     matches!(method, "tools/call" | "resources/read" | "prompts/get")
 }
 
-/// What is wrong with the request that begins a session, if that cannot be read, and its id. rmcp would
-/// complain of what the revision 2026-07-28 wants in its place.
+/// The error in the request that begins a session, and its id. rmcp would complain about what the
+/// revision 2026-07-28 requires in its place.
 pub(super) fn initialize_problem(message: &ClientJsonRpcMessage) -> Option<(RequestId, String)> {
     let ClientJsonRpcMessage::Request(asked) = message else {
         return None;
@@ -115,7 +115,7 @@ fn has_initialize(context: &RequestContext<RoleServer>) -> bool {
     version.is_none_or(|version| version.has_initialize())
 }
 
-/// The call that the request was to be, with its name if there is one.
+/// The call that was meant, with its name if there is one.
 fn as_call(request: &CustomRequest) -> Option<Request> {
     let named = |key: &str| {
         let name = request.params.as_ref()?.get(key)?.as_str()?;

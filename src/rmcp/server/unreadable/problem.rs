@@ -6,11 +6,11 @@ use ::rmcp::model::{
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
 
-/// The most of serde's words that a client gets.
+/// The longest part of serde's message that a client gets.
 const WORDS: usize = 200;
 
-/// What is wrong with the parameters of a call. It names fields and kinds of values, and no values:
-/// the text goes to the log too.
+/// The error in the parameters of a call. It names fields and types and no values, since the text
+/// goes to the log too.
 pub(super) fn of_call(request: &CustomRequest) -> String {
     let problem = match &*request.method {
         "tools/call" => of::<CallToolRequestParams>("name", request),
@@ -20,8 +20,8 @@ pub(super) fn of_call(request: &CustomRequest) -> String {
     format!("{}: {problem}", request.method)
 }
 
-/// What is wrong with parameters of any method. It names fields and kinds of values, and no values:
-/// rmcp logs the answer.
+/// The error in the parameters of any method. It names fields and types and no values, since rmcp
+/// logs the answer.
 pub(super) fn in_words(method: &str, error: &Error) -> String {
     let error = without_values(&error.to_string());
     let shown = first(&error, WORDS);
@@ -29,8 +29,8 @@ pub(super) fn in_words(method: &str, error: &Error) -> String {
     format!("{method}: the parameters cannot be read: {shown}{mark}")
 }
 
-/// serde's words without the value that they quote: it stands between the kind of the error and what
-/// was expected.
+/// serde's message without the quoted value, which is between the kind of the error and the expected
+/// type.
 fn without_values(error: &str) -> String {
     if error.starts_with("missing field ") {
         return error.to_owned();
@@ -88,7 +88,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// The same; of a string also whether it holds the object that was wanted.
+/// The same. For a string, also whether it holds the expected object.
 fn of_text(value: &Value) -> &'static str {
     match value {
         Value::String(text) if serde_json::from_str::<JsonObject>(text).is_ok() => {

@@ -10,20 +10,19 @@ use std::collections::HashMap;
 /// The longest stand-in begins like its id, up to here.
 const SHOWN: usize = 64;
 
-/// The ids of requests on their way that rmcp cannot hold as they came: `1.0`, `1.5`, integers of more
-/// than 64 bits.
+/// The ids of running requests that rmcp cannot hold: `1.0`, `1.5`, integers of more than 64 bits.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     by_stand_in: HashMap<RequestId, Box<str>>,
     count: u64,
 }
 
-/// The id of a request as the client wrote it, where rmcp has another.
+/// The id of a request as the client wrote it, if rmcp has another.
 #[derive(Clone, Debug)]
 pub(in crate::rmcp::server) struct CameAs(Box<str>);
 
 impl CameAs {
-    /// The id for the log: as a text, if no value is written in the same way.
+    /// The id for the log: as a text, if no other value is written in the same way.
     pub(in crate::rmcp::server) fn to_value(&self) -> Value {
         let read: Option<Value> = serde_json::from_str(&self.0).ok();
         let written = read.as_ref().map(Value::to_string);
@@ -35,7 +34,7 @@ impl CameAs {
 }
 
 impl Ids {
-    /// The id under which rmcp knows a request.
+    /// The id that rmcp has for a request.
     pub(super) fn came(&mut self, written: &str) -> RequestId {
         let known: Option<RequestId> = serde_json::from_str(written).ok();
         let id = match known {
@@ -53,7 +52,7 @@ impl Ids {
         id
     }
 
-    /// How the client wrote the id of a request that is answered, if it wrote another.
+    /// The client's own id for an answered request, if it differs.
     pub(super) fn left(&mut self, id: &RequestId) -> Option<Box<str>> {
         self.by_stand_in.remove(id)
     }
@@ -79,7 +78,7 @@ impl Ids {
         }
     }
 
-    /// Lets a cancellation find its request. A request that was cancelled needs no answer.
+    /// Lets a cancellation find its request. A cancelled request needs no answer.
     fn note_cancelled(&mut self, notification: &mut ClientNotification) {
         match notification {
             ClientNotification::CancelledNotification(cancelled) => {
@@ -87,7 +86,7 @@ impl Ids {
                     self.by_stand_in.remove(id);
                 }
             }
-            // It names an id that rmcp cannot hold.
+            // It has an id that rmcp cannot hold.
             ClientNotification::CustomNotification(custom)
                 if custom.method == "notifications/cancelled" =>
             {

@@ -16,19 +16,19 @@ use ::rmcp::{
 };
 use serde_json::{Value, json};
 
-/// The longest id of a wrong kind that is given back, in bytes.
+/// The longest invalid id that is returned, in bytes.
 const ID: usize = 256;
 
-/// How much of a name stands in an answer, in bytes.
+/// The longest part of a name in an answer, in bytes.
 const NAME: usize = 64;
 
-/// What a client wrote.
+/// A message of a client.
 #[derive(Debug)]
 pub(super) enum Found {
     Message(Box<ClientJsonRpcMessage>),
-    /// A request that is refused, with this line for an answer.
+    /// A request to refuse, with this answer.
     Refused(Vec<u8>),
-    /// No message, and why.
+    /// No message, and the reason.
     Nothing(String),
 }
 
@@ -40,7 +40,7 @@ pub(super) fn object(text: &str, ids: &mut Ids) -> Found {
     }
 }
 
-/// Reads what is known of a request or an answer that is no JSON, or too long.
+/// Reads what is known about a request or an answer that is not JSON, or too long.
 pub(super) fn broken(head: Head, reason: &str, ids: &mut Ids) -> Found {
     if let Some(id) = head.asks {
         let method = head.method.unwrap_or_default();
@@ -68,7 +68,7 @@ fn text_of(id: RequestId) -> String {
     id.into_json_value().to_string()
 }
 
-/// A message that rmcp cannot read as it is.
+/// A message that rmcp cannot read unchanged.
 fn mended(text: &str, ids: &mut Ids) -> Found {
     let members = raw::members(text);
     match one_of(&members, text, ids) {
@@ -80,7 +80,7 @@ fn mended(text: &str, ids: &mut Ids) -> Found {
     }
 }
 
-/// A message that is wrong as a whole.
+/// A message that is invalid as a whole.
 fn invalid(refused: Refused, members: &Members<'_>, ids: &mut Ids) -> Found {
     let Some(id) = members.first("id") else {
         return Found::Nothing(refused.problem);
@@ -137,7 +137,7 @@ fn one_of(
     Ok(invalid(refused, members, ids))
 }
 
-/// A request whose id may be one.
+/// A request with a possible id.
 fn request(id: &str, method: &str, params: Option<&str>, ids: &mut Ids) -> Found {
     if let Some(params) = params
         && raw::kind(params) != "an object"
@@ -177,7 +177,8 @@ fn request(id: &str, method: &str, params: Option<&str>, ids: &mut Ids) -> Found
     }
 }
 
-/// Why parameters cannot be read that are an object. serde's words on syntax hold no values.
+/// The reason why an object of parameters cannot be read. serde's messages about syntax have no
+/// values.
 fn unreadable(params: &str, error: &serde_json::Error) -> String {
     let members = raw::members(params);
     let culprit = members.iter().find_map(|(name, value)| {
@@ -208,7 +209,7 @@ fn refuse(refused: Refused, id: &str, method: &str, params: Option<&str>, ids: &
     Found::Message(Box::new(call))
 }
 
-/// A notification. Nobody waits for what becomes of it.
+/// A notification, which has no answer.
 fn notification(method: &str, params: Option<&str>, text: &str, ids: &mut Ids) -> Found {
     let params = params.filter(|params| raw::kind(params) == "an object");
     let mut members = vec![("method", method)];
@@ -219,7 +220,7 @@ fn notification(method: &str, params: Option<&str>, text: &str, ids: &mut Ids) -
     }
 }
 
-/// The client's answer to a request of the server. One that cannot be read ends that request too.
+/// The client's answer to a request of the server. An unreadable one ends that request too.
 fn answer(id: &str, result: Option<&str>, error: Option<&str>) -> Found {
     let body = match (result, error) {
         (Some(result), None) => Some(("result", result)),
@@ -251,7 +252,7 @@ fn message(members: &[(&str, &str)]) -> String {
     text
 }
 
-/// An id as it came, unless it is long and of no kind that an id has.
+/// An id as it came, unless it is long and of an invalid type.
 fn given_back(id: &str) -> &str {
     if id.len() > ID && raw::kind(id) != "a string" {
         return "null";

@@ -9,10 +9,10 @@ use ::rmcp::{
 };
 use serde_json::{Map, Value};
 
-/// How much of a method stands in an answer, in bytes.
+/// The longest part of a method in an answer, in bytes.
 const METHOD: usize = 64;
 
-/// What is wrong with a request, found where its text was read.
+/// The error in a request, found in its text.
 #[derive(Clone, Debug)]
 pub(in crate::rmcp::server) struct Refused {
     pub(in crate::rmcp::server) code: ErrorCode,
@@ -20,7 +20,7 @@ pub(in crate::rmcp::server) struct Refused {
 }
 
 impl Refused {
-    /// The message itself is wrong.
+    /// The message itself is invalid.
     pub(super) fn request(problem: impl Into<String>) -> Self {
         Self {
             code: ErrorCode::INVALID_REQUEST,
@@ -28,12 +28,12 @@ impl Refused {
         }
     }
 
-    /// Its parameters are.
+    /// Its parameters are invalid.
     pub(super) fn params(method: &str, problem: &str) -> Self {
         Self::invalid_params(format!("{}: {problem}", first(method, METHOD)))
     }
 
-    /// The same, with the method already named.
+    /// The same, with the method named already.
     pub(super) fn invalid_params(problem: String) -> Self {
         Self {
             code: ErrorCode::INVALID_PARAMS,
@@ -41,13 +41,13 @@ impl Refused {
         }
     }
 
-    /// The answer, under an id as the client wrote it.
+    /// The answer, with an id as the client wrote it.
     pub(super) fn answer(self, id: &str) -> Vec<u8> {
         let error = ErrorData::new(self.code, self.problem, None);
         answer(id, "error", &error)
     }
 
-    /// A call that goes through the stack to be refused there: it leaves its line in the log.
+    /// A call that goes through the stack to be refused there, so that it leaves its line in the log.
     pub(super) fn call(
         self,
         id: RequestId,
@@ -65,7 +65,7 @@ impl Refused {
     }
 }
 
-/// The members that can be read, for the log.
+/// The readable members, for the log.
 fn readable(params: &str) -> JsonObject {
     let members = raw::members(params);
     let read = members.iter().filter_map(|(name, value)| {
@@ -75,7 +75,7 @@ fn readable(params: &str) -> JsonObject {
     read.collect::<Map<_, _>>()
 }
 
-/// An answer on one line, under an id as the client wrote it.
+/// An answer on one line, with an id as the client wrote it.
 pub(super) fn answer(id: &str, name: &str, body: &impl serde::Serialize) -> Vec<u8> {
     let mut line = format!(r#"{{"jsonrpc":"2.0","id":{id},"{name}":"#).into_bytes();
     let begin = line.len();

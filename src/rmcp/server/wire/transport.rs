@@ -25,11 +25,11 @@ use std::{
 };
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 
-/// A transport of lines that answers every request which carries an id, also one that rmcp cannot read.
+/// A transport of lines that answers every request with an id, also one that rmcp cannot read.
 ///
-/// rmcp's own transport drops such a request, or answers it without its id, so that the client waits.
-/// [`Resilient::run`](crate::rmcp::Resilient::run) takes this transport by itself for stdin and stdout
-/// and for a [`DuplexStream`](tokio::io::DuplexStream); for any other two streams:
+/// rmcp's own transport drops such a request, or answers it without its id, so the client waits.
+/// [`Resilient::run`](crate::rmcp::Resilient::run) uses this transport by itself for stdin and stdout
+/// and for a [`DuplexStream`](tokio::io::DuplexStream). For any other two streams:
 ///
 /// ```no_run
 /// use mcp_resilience::{fatal::Fatal, rmcp::{LineTransport, Resilient}};
@@ -42,17 +42,17 @@ use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 /// # }
 /// ```
 ///
-/// [The page of the adapter](crate::rmcp#requests-that-cannot-be-read) says what is read as what. A line
-/// has at most 16 MiB. Only for a server that is [`Resilient`](crate::rmcp::Resilient): it alone knows
-/// what to do with a call that is to be refused.
+/// [The page of the adapter](crate::rmcp#requests-that-cannot-be-read) says how each input is read. A
+/// line has at most 16 MiB. Use it only for [`Resilient`](crate::rmcp::Resilient), which alone can
+/// refuse a call in the stack.
 pub struct LineTransport<R, W> {
     lines: Lines<BufReader<R>>,
     writer: Writer<W>,
     ids: Arc<Mutex<Ids>>,
     text: Option<Text>,
-    /// Read, and not handed on yet.
+    /// Messages that are not passed on yet.
     ready: VecDeque<ClientJsonRpcMessage>,
-    /// Whether answers of its own are still to be written.
+    /// Whether answers of its own still have to be written.
     is_answering: bool,
     told: Told,
 }
@@ -79,7 +79,7 @@ where
         lock(&self.ids)
     }
 
-    /// The next message of the line that was read last.
+    /// The next message of the last line.
     fn next_of_line(&mut self) -> Option<ClientJsonRpcMessage> {
         let mut text = self.text.take()?;
         let found = text.next(&mut self.ids());
@@ -114,7 +114,7 @@ where
     }
 
     fn answer(&mut self, line: &[u8]) {
-        // Adding a line that is there cannot fail.
+        // Adding a line that is complete cannot fail.
         let _ = self.writer.add(|lines| {
             lines.extend_from_slice(line);
             Ok(())
@@ -219,7 +219,7 @@ fn lock(ids: &Mutex<Ids>) -> MutexGuard<'_, Ids> {
     ids.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes a message on one line; an answer under the id that the client wrote.
+/// Writes a message on one line. An answer has the client's own id.
 fn write(
     message: &TxJsonRpcMessage<RoleServer>,
     ids: &mut Ids,
@@ -245,7 +245,7 @@ fn write(
     Ok(())
 }
 
-/// A call that nobody waits for is not run.
+/// A call without a request id is not run.
 fn call_without_id(message: &ClientJsonRpcMessage) -> Option<Unreadable> {
     let JsonRpcMessage::Notification(sent) = message else {
         return None;

@@ -7,17 +7,17 @@ use tokio::{
     sync,
 };
 
-/// A buffer that has grown beyond this is given back.
+/// A larger buffer is freed.
 const KEPT: usize = 64 * 1024;
 
-/// Writes lines to a stream, each whole: a write that is given up half way goes on with the next. The
-/// buffers are used again, so that a line costs no allocation.
+/// Writes complete lines to a stream. If a write is dropped half way, the next goes on with it. The
+/// buffers are reused, so that a line costs no allocation.
 #[derive(Debug)]
 pub(super) struct Writer<W>(Arc<Shared<W>>);
 
 #[derive(Debug)]
 struct Shared<W> {
-    /// Lines that nobody has begun to write.
+    /// Lines that are not being written yet.
     waiting: Mutex<Vec<u8>>,
     out: sync::Mutex<Option<Out<W>>>,
 }
@@ -27,7 +27,7 @@ struct Out<W> {
     stream: W,
     lines: Vec<u8>,
     written: usize,
-    /// The first failure is for good: what came after it is not known to be whole.
+    /// The first failure is final: later lines might not be complete.
     failed: Option<io::ErrorKind>,
 }
 
@@ -44,7 +44,8 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         }))
     }
 
-    /// Adds a line with its end, for the next [`flush`](Self::flush). One that cannot be made leaves nothing.
+    /// Adds a line with its end, for the next [`flush`](Self::flush). If a line cannot be made,
+    /// nothing is added.
     pub(super) fn add(&self, line: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
         let mut waiting = self.waiting();
         let before = waiting.len();
@@ -55,7 +56,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         added
     }
 
-    /// Writes all lines that were added. Of a future that is dropped, the next one writes the rest.
+    /// Writes all added lines. If the future is dropped, the next call writes the rest.
     pub(super) async fn flush(&self) -> io::Result<()> {
         let mut out = self.0.out.lock().await;
         let out = out.as_mut().ok_or(io::ErrorKind::NotConnected)?;
