@@ -119,6 +119,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "classify",
             "failure",
             "fatal",
+            "idempotency",
             "ledger",
             "preset",
             "reconnect",
