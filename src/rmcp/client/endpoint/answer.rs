@@ -1,4 +1,4 @@
-//! What the body of a response says.
+//! Reads the body of a response.
 
 use super::HttpError;
 use crate::rmcp::{
@@ -11,21 +11,22 @@ use reqwest::Response;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How much of a body is looked at that need not say anything.
+/// How much of a body is read that may be empty.
 pub(super) const SHORT: usize = 64 * 1024;
 
-/// How long such a body may take to come: what the status says is known already.
+/// How long such a body may take: the status has its meaning already.
 pub(super) const PROMPT: Duration = Duration::from_secs(1);
 
-/// After how long without a further byte a body is looked at: some servers never end theirs.
+/// After this time without a further byte, a body is examined: some servers never end theirs.
 pub(super) const SILENCE: Duration = Duration::from_millis(200);
 
 /// The messages of a body that answers a request: the answer is the last of them, and there is one. A
-/// whole body without an answer is one that says so. The type of the body only explains why.
+/// complete body without an answer gives an answer that says so. The content type only helps to
+/// explain why.
 ///
 /// # Errors
 ///
-/// When the body breaks off before an answer in it is complete.
+/// If the body breaks off before an answer in it is complete.
 pub(super) async fn messages(
     response: Response,
     is_json: bool,
@@ -68,7 +69,7 @@ pub(super) async fn messages(
     Ok(messages)
 }
 
-/// The messages of a body that need not answer the request, if it does: the answer is the last of them.
+/// The messages of a body that may be an answer to the request: the answer is the last of them.
 pub(super) async fn accepted(
     response: Response,
     asked: &Asked,
@@ -109,7 +110,7 @@ impl Body {
     }
 }
 
-/// Reads a body until it is longer than that. One that has enough may break off, or say no more.
+/// Reads a body up to a length. If that is enough, the rest may break off or be silent.
 pub(super) async fn read(
     response: Response,
     longest: usize,

@@ -1,4 +1,4 @@
-//! How rmcp's transport makes HTTP requests.
+//! The HTTP requests of rmcp's transport.
 
 use super::{
     HttpError, answer,
@@ -89,7 +89,7 @@ impl Backend {
                 None => Err(refusal.into()),
             };
         }
-        // Whatever a server says to a notification: it took it.
+        // Whatever a server answers to a notification, it took it.
         let Some(asked) = Asked::of(message) else {
             return Ok(StreamableHttpPostResponse::Accepted);
         };
@@ -115,7 +115,7 @@ impl Backend {
                 None => vec![not_answered(status).answer(&asked)],
             }
         } else {
-            // Of whatever type it says it is: an answer with the id of the request is one.
+            // Whatever its content type is, a message with the id of the request is its answer.
             let is_json = has_type(&response, JSON);
             answer::messages(response, is_json, &asked, &self.known.unread).await?
         };
@@ -123,7 +123,7 @@ impl Backend {
             && let Some(error) = call_error(message, answer)
             && retry_after::in_header(&retry_after).is_some()
         {
-            // The wait goes with the error.
+            // The error has the wait.
             return Err(HttpError::Status(Box::new(HttpRefusal {
                 error: Some(error),
                 had_session: get.session.is_some(),
@@ -179,7 +179,7 @@ impl StreamableHttpClient for Backend {
         custom_headers: Headers,
     ) -> Result<()> {
         let get = self.get(uri, Some(session_id), auth_header, custom_headers);
-        // Whatever the server thinks of that: the session is of no more use.
+        // Whatever the server says, the session is over.
         get.send(self.client.delete(&*get.uri), &[]).await?;
         Ok(())
     }
@@ -223,8 +223,8 @@ fn call_error(message: &ClientJsonRpcMessage, answer: &ServerJsonRpcMessage) -> 
         .then(|| RpcError::new(error.code.0, error.message.clone(), error.data.clone()))
 }
 
-/// A server of before `server/discover` may refuse that as a whole; rmcp falls back when it is told
-/// so under the request's id.
+/// A server before `server/discover` may refuse that as a whole. rmcp falls back if the refusal has
+/// the request's id.
 fn legacy(message: &ClientJsonRpcMessage, refusal: &HttpError) -> Option<ServerJsonRpcMessage> {
     let (ClientJsonRpcMessage::Request(request), HttpError::Status(refusal)) = (message, refusal)
     else {

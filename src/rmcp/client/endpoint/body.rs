@@ -14,16 +14,16 @@ use std::{
 };
 use tokio::time::timeout;
 
-/// A body, taken apart into events.
+/// A body, divided into events.
 ///
-/// An event that is complete but for the empty line after it counts when silence follows, or the end of the
-/// body, also where that breaks off.
+/// An event without its empty line counts if silence or the end of the body follows, even if the body
+/// breaks off.
 pub(super) struct Body<S> {
-    /// None after its end.
+    /// `None` after its end.
     chunks: Option<S>,
     parser: Parser,
     parsed: VecDeque<Result<Parsed, SseError>>,
-    /// Something came since the beginning of an event was looked at.
+    /// Something came since the beginning of an event was examined.
     is_new: bool,
     is_alive: Arc<AtomicBool>,
 }
@@ -44,7 +44,7 @@ where
         }
     }
 
-    /// The next event; none after the end. A future that is dropped loses nothing.
+    /// The next event. `None` after the end. Dropping the future loses nothing.
     pub(super) async fn next(&mut self) -> Option<Result<Parsed, SseError>> {
         loop {
             if let Some(parsed) = self.parsed.pop_front() {

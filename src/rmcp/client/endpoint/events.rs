@@ -13,18 +13,18 @@ use tokio::time;
 
 pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
 
-/// How often in a row a stream is resumed that brings nothing new.
+/// How often in a row a stream is resumed without anything new.
 const RESUMES: u32 = 3;
 
-/// The pause before a stream is resumed that the server closed, unless it asks for another.
+/// The pause before resuming a stream that the server closed, if it asks for no other.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The same for one that broke off: the server has to see that before the new one comes, or it
-/// takes that for the old one and ends it. No pause is shorter.
+/// The same for a stream that broke off. The server has to notice that first; otherwise it takes the
+/// new stream for the old one and ends it. No pause is shorter.
 const BREAK: Duration = Duration::from_millis(200);
 
-/// How long a stream that was resumed may say nothing before it is resumed once more. Some servers
-/// give what they have at that time, and no more.
+/// How long a resumed stream may be silent before it is resumed again. Some servers send what they
+/// have at that time, and no more.
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// Messages as events, as they came in one body.
@@ -33,8 +33,8 @@ pub(super) fn of_messages(messages: Vec<ServerJsonRpcMessage>) -> Events {
     stream::iter(events.collect::<Vec<_>>()).boxed()
 }
 
-/// The events of the answer to one request, resumed where that is possible. Nothing is left in them
-/// for rmcp to resume, and nothing that is no message.
+/// The events of the answer to one request, resumed if possible. rmcp gets only messages, and nothing
+/// to resume.
 pub(super) fn of_answer(opened: Opened, get: Get, asked: Asked, unread: Unread) -> Events {
     let answer = Answer {
         opened,
@@ -61,7 +61,7 @@ struct Answer {
     get: Get,
     asked: Asked,
     unread: Unread,
-    // Read, and not handed on yet.
+    // Messages that are not passed on yet.
     found: VecDeque<Sse>,
     last_id: Option<String>,
     pause: Duration,
@@ -69,7 +69,7 @@ struct Answer {
     resumes: u32,
     is_resumed: bool,
     is_done: bool,
-    // What came and may have been meant as the answer.
+    // A text that may be meant as the answer.
     in_its_place: Option<Unreadable>,
 }
 
@@ -82,13 +82,13 @@ impl Answer {
             match self.event().await {
                 Some(Ok(Parsed::Event(event))) => self.take(event),
                 Some(Ok(Parsed::Long(long))) => self.take_long(long),
-                // Broken off: if the server is still there, it may have the rest.
+                // Broken off: the server may have the rest.
                 Some(Err(error)) => {
                     if !self.resume(BREAK).await {
                         return Some(Err(error));
                     }
                 }
-                // Closed: that is how a server saves connections.
+                // Closed: some servers save connections in this way.
                 None => {
                     if !self.resume(self.pause).await {
                         return self.end().map(Ok);
@@ -98,8 +98,8 @@ impl Answer {
         }
     }
 
-    /// The next event of the stream, or its end. One that was resumed and then says nothing is given
-    /// up for another, as long as that may bring something.
+    /// The next event of the stream, or its end. A resumed stream that is silent is replaced by
+    /// another, as long as that may bring something.
     async fn event(&mut self) -> Option<Result<Parsed, SseError>> {
         loop {
             let next = self.opened.events.next();
@@ -153,7 +153,7 @@ impl Answer {
         }
     }
 
-    /// An event of another kind is nothing but the answer, if it has its id.
+    /// An event of another kind counts only as the answer, if it has the id.
     fn take_other(&mut self, data: &str) {
         for found in read(data.as_bytes(), &mut self.among(true)) {
             if let Found::Answer { .. } = found {
@@ -172,7 +172,7 @@ impl Answer {
     fn keep(&mut self, found: Found, data: &str) {
         match found {
             Found::Message(message) => self.found.push_back(event(&message)),
-            // A second answer is of no use.
+            // A second answer is useless.
             Found::Answer { message, .. } if !self.is_done => {
                 self.is_done = true;
                 self.found.push_back(event(&message));
@@ -192,14 +192,14 @@ impl Answer {
         }
     }
 
-    /// The stream is over in order. If something came in place of the answer, that ends the request.
+    /// The stream has ended normally. A text in place of the answer ends the request.
     fn end(&mut self) -> Option<Sse> {
         let unreadable = self.in_its_place.take().filter(|_| !self.is_done)?;
         self.is_done = true;
         Some(event(&unreadable.answer(&self.asked)))
     }
 
-    /// Says whether there is a stream again.
+    /// Returns whether there is a stream again.
     async fn resume(&mut self, pause: Duration) -> bool {
         let mut pause = pause;
         while !self.is_done && self.resumes < RESUMES {
@@ -207,7 +207,7 @@ impl Answer {
                 return false;
             };
             self.resumes += 1;
-            // The old one first: a server may allow one of them.
+            // The old one first: a server may allow only one.
             drop(mem::replace(
                 &mut self.opened.events,
                 stream::empty().boxed(),
@@ -219,11 +219,12 @@ impl Answer {
                     self.is_resumed = true;
                     return true;
                 }
-                // An old stream is in the way, or the server in trouble.
+                // An old stream is in the way, or the server has trouble.
                 Err(StreamableHttpError::Client(error @ HttpError::Status(_))) => {
                     pause = error.wait().unwrap_or_default().max(PAUSE);
                 }
-                // One that cannot be reached, or does not know the stream, will not later.
+                // A server that cannot be reached, or does not know the stream, will not know it
+                // later.
                 Err(_) => return false,
             }
         }

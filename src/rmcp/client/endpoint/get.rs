@@ -17,7 +17,7 @@ use reqwest::{RequestBuilder, Response};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::time;
 
-/// The longest that a stream may take to begin: some servers send nothing before the first event.
+/// The longest start of a stream: some servers send nothing before the first event.
 const HEADERS: Duration = Duration::from_secs(120);
 
 pub(super) type Result<T> = std::result::Result<T, StreamableHttpError<HttpError>>;
@@ -25,7 +25,7 @@ pub(super) type Headers = HashMap<HeaderName, HeaderValue>;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Everything that the requests of one session have in common.
+/// The common state of a session's requests.
 #[derive(Clone, Debug)]
 pub(super) struct Get {
     pub(super) client: reqwest::Client,
@@ -34,13 +34,13 @@ pub(super) struct Get {
     pub(super) bearer: Option<String>,
     pub(super) headers: Headers,
     pub(super) credentials: Option<Credentials>,
-    /// Whether a refusal has the source of credentials asked.
+    /// Whether a refusal asks the source of credentials.
     pub(super) renews: bool,
 }
 
 impl Get {
-    /// Sends a request, and once more with another token if the server asks for one. The transport's own
-    /// headers win over the user's.
+    /// Sends a request, and once more with another token if the server asks for one. The transport's
+    /// own headers win over the user's.
     pub(super) async fn send(
         &self,
         request: RequestBuilder,
@@ -75,7 +75,7 @@ impl Get {
         let mut headers: HeaderMap = self.headers.clone().into_iter().collect();
         let session = self.session.as_deref().map(|session| (SESSION_ID, session));
         for (name, value) in own.iter().cloned().chain(session) {
-            // What came in a header goes into one.
+            // The value of a header fits into a header.
             if let Ok(value) = HeaderValue::from_str(value) {
                 headers.insert(name, value);
             }
@@ -96,8 +96,8 @@ impl Get {
             Err(_) => return Err(HttpError::Status(Box::new(timed_out())).into()),
         };
         let status = response.status();
-        // Asking again would change nothing, unless an old stream is in the way, the server in trouble,
-        // or the credentials about to be renewed.
+        // Asking again changes nothing, unless an old stream is in the way, the server has trouble,
+        // or the credentials are being renewed.
         let may_change = matches!(status.as_u16(), 401 | 403 | 408 | 409 | 425 | 429);
         if status == StatusCode::NOT_IMPLEMENTED || status.is_client_error() && !may_change {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
@@ -112,7 +112,7 @@ impl Get {
     }
 }
 
-/// What a server that never begins to answer is taken to say.
+/// The failure of a server that never begins to answer.
 fn timed_out() -> HttpRefusal {
     HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, None)
 }

@@ -5,7 +5,7 @@ use crate::{
 };
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicBool};
 
-/// What is known of one connection.
+/// What is known about one connection.
 #[derive(Clone, Debug)]
 pub(in crate::rmcp::client) struct Known {
     /// The id of the session, once a request belonged to one.
@@ -30,12 +30,12 @@ impl Default for Known {
 }
 
 impl Known {
-    /// Keeps why the last message of the handshake failed: rmcp tells that to its own log alone.
+    /// Keeps why the last message of the handshake failed: rmcp only logs that.
     pub(in crate::rmcp::client) fn refused(&self, error: HttpError) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
-    /// The failure of a dial, or what is known better.
+    /// The failure of a dial, or a better reason.
     pub(in crate::rmcp::client) fn explain(&self, failure: Failure) -> Failure {
         let refused = self
             .refused

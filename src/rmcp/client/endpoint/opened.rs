@@ -10,7 +10,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-/// A stream, and whether anything came since somebody looked: an event may be long on its way.
+/// A stream, and whether anything came since the last look: an event may take long.
 pub(super) struct Opened {
     pub(super) events: BoxStream<'static, Result<Parsed, SseError>>,
     is_alive: Arc<AtomicBool>,
@@ -32,7 +32,7 @@ pub(super) fn of(response: Response) -> Opened {
 }
 
 impl Opened {
-    /// Whether anything came since this was last asked.
+    /// Whether anything came since the last call.
     pub(super) fn was_alive(&self) -> bool {
         self.is_alive.swap(false, Relaxed)
     }

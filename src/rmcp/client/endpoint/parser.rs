@@ -5,12 +5,12 @@ use crate::rmcp::{
 use sse_stream::Sse;
 use std::mem;
 
-/// Takes a body apart into events, as the standard says: fields that are not known are skipped, and
-/// bytes that are no UTF-8 are read with replacement characters. Lines of JSON that are no fields count as
-/// data: some servers send JSON and say that it is events.
+/// Divides a body into events, by the standard: unknown fields are skipped, and bytes that are not
+/// UTF-8 are read with replacement characters. Lines of JSON that are no fields count as data,
+/// because some servers send JSON with the content type of events.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
-    /// The line that is coming in.
+    /// The current line.
     line: Vec<u8>,
     was_return: bool,
     had_line: bool,
@@ -19,7 +19,7 @@ pub(super) struct Parser {
     is_bare: bool,
     /// How long the event is so far.
     size: usize,
-    /// The event that is too long, until its end.
+    /// The rest of an event that is too long.
     long: Option<Long>,
 }
 
@@ -31,7 +31,7 @@ pub(super) enum Parsed {
 }
 
 impl Parser {
-    /// Takes the next part of the body, and gives the events that end in it.
+    /// Takes the next part of the body, and returns the events that end in it.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Parsed> {
         let mut parsed = Vec::new();
         let mut rest = bytes;
@@ -51,12 +51,12 @@ impl Parser {
         parsed
     }
 
-    /// Whether a part of an event is there.
+    /// Whether a part of an event has come.
     pub(super) fn is_begun(&self) -> bool {
         !self.line.is_empty() || self.event.data.is_some()
     }
 
-    /// Takes the event that came without an empty line after it, if all objects in it are complete.
+    /// Takes an event without its empty line, if all objects in it are complete.
     pub(super) fn whole(&mut self) -> Option<Parsed> {
         if self.long.is_some() {
             return None;
@@ -206,7 +206,7 @@ mod tests {
             assert!(parser.push(body.as_bytes()).is_empty(), "{body}");
             let last: Vec<_> = parser.whole().into_iter().collect();
             assert_eq!(data(&last), expected, "{body}");
-            // What comes later is not lost.
+            // Later input is not lost.
             let rest = if expected.is_empty() {
                 "\n\n"
             } else {

@@ -12,7 +12,7 @@ use ::rmcp::transport::streamable_http_client::{
 };
 use std::error::Error;
 
-/// Names what a transport over HTTP reports: ours, and rmcp's own over reqwest.
+/// Classifies the errors of HTTP transports: ours, and rmcp's own over reqwest.
 pub(in crate::rmcp::client) fn classify(error: &(dyn Error + 'static)) -> Option<Failure> {
     if let Some(error) = error.downcast_ref::<StreamableHttpError<HttpError>>() {
         return Some(name(error, HttpError::failure));
@@ -21,7 +21,7 @@ pub(in crate::rmcp::client) fn classify(error: &(dyn Error + 'static)) -> Option
     Some(name(error, of_request))
 }
 
-/// The error of the HTTP client, without what rmcp wraps around it, which shows no source.
+/// The error of the HTTP client, without rmcp's wrapper, which hides the source.
 pub(in crate::rmcp::client) fn cause(
     error: Box<dyn Error + Send + Sync>,
 ) -> Box<dyn Error + Send + Sync> {
@@ -66,7 +66,7 @@ fn name<E: Error + Send + Sync + 'static>(
             None => lost_answer(),
         },
         E::Deserialize(error) if error.is_eof() => lost_answer(),
-        // Whole, or longer than is read: it came.
+        // Complete, or longer than is read: it came.
         E::UnexpectedContentType(_) | E::Deserialize(_) | E::ResponseBodyTooLarge { .. } => {
             Unreadable::failure()
         }
@@ -92,7 +92,7 @@ fn status(status: u16, retry_after: Option<String>) -> Failure {
     }
 }
 
-/// rmcp's own client keeps some statuses in a text alone: `HTTP 408 Request Timeout: ...`.
+/// rmcp's own client keeps some statuses only in a text: `HTTP 408 Request Timeout: ...`.
 fn status_in(text: &str) -> Option<u16> {
     text.strip_prefix("HTTP ")?.get(..3)?.parse().ok()
 }
@@ -102,7 +102,7 @@ fn refused(failure: Failure) -> Failure {
 }
 
 impl Challenge {
-    /// The challenge that a failure has as a cause: of a call, or of a dial. `None` if there is none.
+    /// The challenge that caused a failure of a call or a dial. `None` without one.
     #[must_use]
     pub fn of_failure(failure: &Failure) -> Option<Self> {
         let source = failure.source()?;

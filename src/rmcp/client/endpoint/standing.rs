@@ -1,4 +1,4 @@
-//! The standing stream: what the server says on its own.
+//! The standing stream, for messages of the server's own.
 
 use super::{
     HttpError,
@@ -17,22 +17,23 @@ use sse_stream::{Error as SseError, Sse};
 use std::{collections::VecDeque, time::Duration};
 use tokio::time::{self, Instant};
 
-/// The shortest pause before the stream is opened again. It doubles up to 30 s while that brings nothing.
+/// The shortest pause before the stream is opened again. It doubles up to 30 s while the stream
+/// brings nothing.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause that the server did not ask for.
+/// The longest pause, unless the server asked for more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// How often in a row the stream has the source of credentials asked in vain: a source may ask a person.
-/// After that the stream takes the token that calls have renewed.
+/// How often in a row the stream asks the source of credentials without success, since a source may
+/// ask a person. After that, the stream uses the token that calls have renewed.
 const QUESTIONS: u32 = 3;
 
-/// How long a stream lasts that a proxy may well end for its silence.
+/// A stream that lasted this long may have been ended by a proxy because of silence.
 const LASTED: Duration = Duration::from_secs(20);
 
-/// Opens the stream again for as long as somebody reads it.
+/// Opens the stream again as long as it has a reader.
 ///
-/// `opened` is what the first try gave.
+/// `opened` is the result of the first try.
 pub(super) fn of(
     opened: Result<Opened, StreamableHttpError<HttpError>>,
     get: Get,
@@ -64,9 +65,9 @@ pub(super) fn of(
 struct Standing {
     get: Get,
     unread: Unread,
-    /// Read, and not handed on yet.
+    /// Messages that are not passed on yet.
     found: VecDeque<Sse>,
-    /// The stream, and since when.
+    /// The stream, and its start.
     opened: Option<(Opened, Instant)>,
     had_one: bool,
     last_id: Option<String>,
@@ -75,7 +76,7 @@ struct Standing {
     asked_once: Duration,
     /// Tries in a row that brought nothing.
     in_vain: u32,
-    /// Tries in a row that were refused for their credentials.
+    /// Tries in a row that were refused because of their credentials.
     unanswered: u32,
 }
 
@@ -137,7 +138,7 @@ impl Standing {
 
     fn keep(&mut self, found: Found) {
         match found {
-            // It is up to rmcp which requests wait.
+            // rmcp knows which requests wait.
             Found::Message(message) | Found::Answer { message, .. } => {
                 self.found.push_back(event(&message));
             }
@@ -146,13 +147,13 @@ impl Standing {
         }
     }
 
-    /// Tries once; none if the server has no such stream.
+    /// Tries once. `None` if the server has no such stream.
     async fn open(&mut self) -> Option<()> {
         self.in_vain = self.in_vain.saturating_add(1);
         match self.get.events(self.last_id.clone()).await {
             Ok(opened) => self.begin(opened),
             Err(StreamableHttpError::ServerDoesNotSupportSse) => {
-                // A proxy may say so for a server that had it.
+                // A proxy may answer so for a server that has one.
                 if !self.had_one {
                     tracing::debug!("the tool server has no standing stream");
                     return None;

@@ -8,15 +8,15 @@ use crate::failure::Failure;
 use ::rmcp::model::ServerJsonRpcMessage;
 use serde_json::Value;
 
-/// An answer, and whether the text that it came as says the same to rmcp.
+/// An answer, and whether rmcp reads the same in its text.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) message: ServerJsonRpcMessage,
     pub(super) is_whole: bool,
 }
 
-/// Reads the members of an answer in whose text there are so many values: more than in its members where
-/// some came twice.
+/// Reads the members of an answer with this number of values in its text. There are more than in its
+/// members if some came twice.
 ///
 /// # Errors
 ///

@@ -4,7 +4,7 @@ use ::rmcp::model::{
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// What a request asks for, as far as its answer is read differently.
+/// The kind of a request, as far as its answer is read differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Tool,
@@ -54,21 +54,21 @@ impl Asked {
 
 /// Finds the request that an answer belongs to.
 pub(in crate::rmcp::client) trait Pending {
-    /// Takes the request with that id; without an id, the only one that there can be.
+    /// Takes the request with that id; without an id, the only possible one.
     fn take(&mut self, id: Option<&Value>) -> Option<Asked>;
 
-    /// Takes the only request that waits; none if there are several, or it is not known which wait.
+    /// Takes the only waiting request. `None` if there are several, or they are unknown.
     fn only(&mut self) -> Option<Asked> {
         None
     }
 
-    /// Whether nothing else comes where its answer does, as lines of a log may.
+    /// Whether its answer comes alone, and not among other text such as lines of a log.
     fn is_alone(&self) -> bool {
         false
     }
 }
 
-/// A request that is alone with its answer.
+/// A request whose answer comes alone.
 impl Pending for &Asked {
     fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
         let is_its = id.is_none_or(|id| canonical(id).as_ref() == Some(&self.id));
@@ -84,11 +84,11 @@ impl Pending for &Asked {
     }
 }
 
-/// A request whose answer may come among other things.
+/// A request whose answer may come among other text.
 #[cfg(feature = "rmcp-client-http")]
 pub(in crate::rmcp::client) struct Among<'a> {
     pub(in crate::rmcp::client) asked: &'a Asked,
-    /// Whether only an answer with the id is one.
+    /// Whether only an answer with the id counts.
     pub(in crate::rmcp::client) needs_id: bool,
 }
 
@@ -107,7 +107,7 @@ impl Pending for Among<'_> {
     }
 }
 
-/// Any request, where it is not known which of them wait.
+/// Any request, if the waiting requests are unknown.
 #[cfg(feature = "rmcp-client-http")]
 pub(in crate::rmcp::client) struct Anyone;
 
@@ -119,12 +119,12 @@ impl Pending for Anyone {
     }
 }
 
-/// The requests that wait on a connection.
+/// The waiting requests of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Running(HashMap<RequestId, Kind>);
 
 impl Running {
-    /// Notes what a message asks for, or what it cancels.
+    /// Notes the request in a message, or the one that it cancels.
     pub(super) fn note(&mut self, message: &ClientJsonRpcMessage) {
         if let Some(asked) = Asked::of(message) {
             self.0.insert(asked.id, asked.kind);
@@ -153,7 +153,7 @@ impl Pending for Running {
     }
 }
 
-/// The id as it was sent. rmcp sends numbers; some servers give them back as texts or floats.
+/// The id as it was sent. rmcp sends numbers; some servers return them as texts or floats.
 pub(super) fn canonical(id: &Value) -> Option<RequestId> {
     let number = match id {
         Value::Number(number) => number.as_i64().or_else(|| integral(number.as_f64()?)),
@@ -170,7 +170,7 @@ pub(super) fn canonical(id: &Value) -> Option<RequestId> {
     }
 }
 
-/// The integer that a float stands for, if it stands for exactly one.
+/// The integer that a float is exactly equal to.
 pub(super) fn integral(float: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(

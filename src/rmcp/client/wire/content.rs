@@ -3,13 +3,13 @@ use ::rmcp::model::ContentBlock;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The longest reason in a stand-in, in bytes.
+/// The longest reason in a replacement text, in bytes.
 const REASON: usize = 200;
 
-/// The most stand-ins; the last of them is for all further blocks.
+/// The most replacement texts; the last of them is for all further blocks.
 const STAND_INS: usize = 16;
 
-/// The blocks of a tool's result, with a text in place of each that cannot be read.
+/// The blocks of a tool's result. Each unreadable block is replaced by a text.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) blocks: Vec<ContentBlock>,
@@ -22,7 +22,7 @@ impl Content {
     ///
     /// # Errors
     ///
-    /// When it is neither a list, nor a block, nor a text.
+    /// If it is neither a list, nor a block, nor a text.
     pub(super) fn read(content: Value) -> Result<Self, String> {
         let blocks = match content {
             Value::Null => Vec::new(),
@@ -68,13 +68,13 @@ impl Content {
     }
 }
 
-/// Reads one block, or says why not.
+/// Reads one block, or returns the reason.
 fn block(mut block: Value) -> Result<ContentBlock, String> {
     let error = match ContentBlock::deserialize(&block) {
         Ok(block) => return Ok(block),
         Err(error) => error,
     };
-    // What only describes it may be missing.
+    // Members that only describe it may be left out.
     if let Value::Object(members) = &mut block {
         members.remove("annotations");
         members.remove("_meta");

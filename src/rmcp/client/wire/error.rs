@@ -2,7 +2,7 @@ use super::asked::integral;
 use ::rmcp::{ErrorData, model::ErrorCode};
 use serde_json::{Value, json};
 
-/// Reads the error of an answer, whatever its form.
+/// Reads the error of an answer, in any form.
 pub(in crate::rmcp::client) fn read(error: Value) -> ErrorData {
     let Value::Object(mut error) = error else {
         let code = code(&error).unwrap_or_default();
@@ -12,7 +12,7 @@ pub(in crate::rmcp::client) fn read(error: Value) -> ErrorData {
     let data = error.remove("data").filter(|data| !data.is_null());
     let message = message(error.remove("message").filter(|text| !text.is_null()));
     let known = said.as_ref().and_then(code);
-    // A word is the server's own code, and is looked for in the data.
+    // A word is the server's own code, and is read from the data.
     let data = match (data, known, said) {
         (None, None, Some(word)) => Some(json!({ "code": word })),
         (data, ..) => data,
@@ -20,7 +20,7 @@ pub(in crate::rmcp::client) fn read(error: Value) -> ErrorData {
     ErrorData::new(ErrorCode(known.unwrap_or_default()), message, data)
 }
 
-/// Whether a member says nothing beside one that does.
+/// Whether a member says nothing, next to one that does.
 pub(super) fn is_blank(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -32,7 +32,7 @@ pub(super) fn is_blank(value: &Value) -> bool {
     }
 }
 
-/// The same of an error, which has members of its own.
+/// The same for an error, which has members of its own.
 pub(super) fn says_nothing(error: &Value) -> bool {
     match error {
         Value::Object(members) => members.values().all(is_blank),

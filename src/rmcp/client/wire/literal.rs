@@ -1,15 +1,15 @@
-//! Objects that are no JSON, as another language writes them, and such whose quotes are broken.
+//! Objects in the syntax of another language, and objects with broken quotes.
 
 use crate::failure::first;
 use serde_json::Value;
 
-/// How many ids of a broken text are looked at.
+/// How many ids of a broken text are examined.
 const IDS: usize = 256;
 
-/// How much is looked at for the end of one, in bytes.
+/// How much is searched for the end of one, in bytes.
 const LONGEST: usize = 128;
 
-/// Whether an object that is no JSON begins with a member that an answer has.
+/// Whether an object that is not JSON begins with a member of an answer.
 pub(super) fn begins(text: &str) -> bool {
     let names = ["jsonrpc", "id", "result", "error"];
     let begin = text.len() - text[1..].trim_start().trim_start_matches(QUOTES).len();
@@ -19,7 +19,7 @@ pub(super) fn begins(text: &str) -> bool {
     names.any(|name| is_name(text, begin, name))
 }
 
-/// Whether the names of an answer stand in a text that is no JSON.
+/// Whether a text that is not JSON has the names of an answer.
 pub(super) fn names_an_answer(text: &str) -> bool {
     let has = |name| {
         text.match_indices(name)
@@ -28,7 +28,7 @@ pub(super) fn names_an_answer(text: &str) -> bool {
     has("jsonrpc") && (has("result") || has("error"))
 }
 
-/// Whatever stands as an id in a text, the last first.
+/// All possible ids in a text, the last first.
 pub(super) fn ids(text: &str) -> impl Iterator<Item = Value> {
     const NAME: &str = "id";
     let named = text
@@ -48,7 +48,7 @@ pub(super) fn ids(text: &str) -> impl Iterator<Item = Value> {
 
 const QUOTES: [char; 2] = ['"', '\''];
 
-/// Whether a name stands there as that of a member, in quotes or without.
+/// Whether this is the name of a member, in quotes or without.
 fn is_name(text: &str, at: usize, name: &str) -> bool {
     let (before, after) = (&text[..at], &text[at + name.len()..]);
     let quote = before.chars().next_back().filter(|c| QUOTES.contains(c));

@@ -5,12 +5,12 @@ use serde::{
 use serde_json::Value;
 use std::fmt;
 
-/// The members of an object in their order, also those that came twice.
+/// The members of an object in their order, also repeated ones.
 #[derive(Debug)]
 pub(super) struct Members(Vec<(String, Value)>);
 
 impl Members {
-    /// Those of that name that are not null.
+    /// The members of that name that are not null.
     fn all(&self, name: &str) -> impl Iterator<Item = &Value> {
         let named = self.0.iter().filter(move |(key, _)| key == name);
         named
@@ -18,12 +18,12 @@ impl Members {
             .filter(|value| !value.is_null())
     }
 
-    /// How many values there are in them, at any depth.
+    /// How many values are in them, at any depth.
     pub(super) fn values(&self) -> usize {
         self.0.iter().map(|(_, value)| count(value)).sum()
     }
 
-    /// Whether rmcp would read the same in it: the version is right, and nothing is null or there twice.
+    /// Whether rmcp reads the same in it: the version is right, and no member is null or repeated.
     pub(super) fn is_plain(&self) -> bool {
         let mut version = self.all("jsonrpc");
         let is_known = |name: &str| matches!(name, "jsonrpc" | "id" | "result");
@@ -32,11 +32,11 @@ impl Members {
             && version.next().is_some_and(|version| version == "2.0")
     }
 
-    /// The one of that name that is not null; else one whose name differs in its case.
+    /// The member of that name that is not null; else one whose name differs in case.
     ///
     /// # Errors
     ///
-    /// When there are two that differ.
+    /// If there are two that differ.
     pub(super) fn only(&mut self, name: &str) -> Result<Option<Value>, String> {
         let mut only = None;
         let is_there = self.all(name).next().is_some();

@@ -2,8 +2,8 @@ use super::{asked::canonical, refused};
 use ::rmcp::model::ServerJsonRpcMessage;
 use serde_json::{Map, Value, json};
 
-/// Reads a request or a notification of the server. A request that cannot be read is one that is to be
-/// [refused](super::refused).
+/// Reads a request or a notification of the server. An unreadable request becomes one to
+/// [refuse](super::refused).
 ///
 /// # Errors
 ///

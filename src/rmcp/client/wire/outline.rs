@@ -5,20 +5,20 @@ use serde::{
 use serde_json::{Number, Value};
 use std::fmt;
 
-/// The most values that are read in one message, so that a line costs no more than a small multiple of
+/// The most values that are read in one message, so that the cost of a line is a small multiple of
 /// its length.
 pub(super) const VALUES: usize = 1024 * 1024;
 
 /// The longest text that may be an id, in bytes.
 const ID: usize = 256;
 
-/// What an object is, found without keeping any of it but its ids.
+/// The shape of an object, found without keeping anything but its ids.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
-    /// Those that are not null.
+    /// The members that are not null.
     names: Vec<Name>,
     pub(super) ids: Vec<Value>,
-    /// How many values there are in it, at any depth, also those of members that come twice.
+    /// How many values are in it, at any depth, also those of repeated members.
     pub(super) values: usize,
 }
 
@@ -34,11 +34,11 @@ pub(super) enum Name {
 }
 
 impl Outline {
-    /// Reads the object that a text begins with; also its length.
+    /// Reads the object at the beginning of a text, and returns its length too.
     ///
     /// # Errors
     ///
-    /// When it is no JSON, or has too many values.
+    /// If it is not JSON, or has too many values.
     pub(super) fn read(text: &str) -> serde_json::Result<(Self, usize)> {
         let mut objects = serde_json::Deserializer::from_str(text).into_iter::<Self>();
         match objects.next() {
@@ -55,12 +55,12 @@ impl Outline {
         self.has(Name::Version)
     }
 
-    /// Whether it has an id of any type; `ids` has those that may be one.
+    /// Whether it has an id of any type; `ids` has the valid ones.
     pub(super) fn has_id(&self) -> bool {
         self.has(Name::Id)
     }
 
-    /// Whether it is a request or a notification, and no line of a log with such a member.
+    /// Whether it is a request or a notification, and not a line of a log with such a member.
     pub(super) fn is_servers(&self) -> bool {
         self.has(Name::Method)
             && !self.has(Name::Result)
@@ -68,7 +68,7 @@ impl Outline {
             && (self.has(Name::Version) || !self.has(Name::Other))
     }
 
-    /// Whether it is an answer. One that is not alone is told from a line of a log.
+    /// Whether it is an answer. Among other text, it must not look like a line of a log.
     pub(super) fn is_answer(&self, is_alone: bool) -> bool {
         let is_said = self.has(Name::Result) || self.has(Name::Error);
         if self.has(Name::Version) {

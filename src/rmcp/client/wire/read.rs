@@ -14,34 +14,34 @@ use std::borrow::Cow;
 /// The most requests and notifications that are read in one text.
 pub(super) const MESSAGES: usize = 4096;
 
-/// The same for answers, where it is not known which requests wait.
+/// The same for answers, if the waiting requests are unknown.
 const ANSWERS: usize = 64 * 1024;
 
-/// How many times a text that is no JSON may be looked through, and how long it may be for any number.
+/// How many times a text that is not JSON may be scanned, and the length up to which this does not
+/// matter.
 const SCANS: usize = 4;
 const SHORT: usize = 64 * 1024;
 
 const ODD_ID: &str = "its id is of a type that no request has";
 
-/// What a text of the server holds.
+/// The content of a text of the server.
 #[derive(Debug)]
 pub(in crate::rmcp::client) enum Found {
     /// A request or a notification of the server.
     Message(ServerJsonRpcMessage),
-    /// The answer to a request that waits. One that cannot be read is an error that says so, and then
-    /// also here.
+    /// The answer to a waiting request. If it cannot be read, an error that says so, and the reason.
     Answer {
         message: ServerJsonRpcMessage,
-        /// Whether the text that it came as says the same to rmcp.
+        /// Whether rmcp reads the same in its text.
         #[cfg_attr(
             not(feature = "rmcp-client-http"),
             allow(dead_code, reason = "events alone are handed on as texts")
         )]
         is_whole: bool,
     },
-    /// One answer or more to requests that do not wait.
+    /// One or more answers to requests that do not wait.
     Foreign,
-    /// No message, or none of a request that waits; one for all of them in a text.
+    /// No message, or none for a waiting request; one for all of them in a text.
     Unreadable(Unreadable),
 }
 
@@ -50,12 +50,12 @@ pub(in crate::rmcp::client) fn read(bytes: &[u8], pending: &mut impl Pending) ->
     of_bytes(bytes, pending, false)
 }
 
-/// The same for what may have been cut off: an object without its end is then no answer.
+/// The same for a text that may be cut off: an object without its end is no answer.
 pub(super) fn read_last(bytes: &[u8], pending: &mut impl Pending) -> Vec<Found> {
     of_bytes(bytes, pending, true)
 }
 
-/// A text that is no JSON, or of which only the beginning was kept, in place of an answer.
+/// A text that is not JSON, or of which only the beginning was kept, in place of an answer.
 pub(super) fn broken(unreadable: Unreadable, asked: &Asked) -> Found {
     Found::Answer {
         message: unreadable.answer(asked),
@@ -96,18 +96,18 @@ struct Reader<'a, P> {
     pending: &'a mut P,
     found: Vec<Found>,
     messages: usize,
-    /// Whether the objects may be parts of one that is broken.
+    /// Whether the objects may be parts of a broken one.
     is_inside: bool,
-    /// How many answers there are that nobody waits for.
+    /// How many answers no request waits for.
     foreign: u64,
-    /// The first text that is no message, and how many there are.
+    /// The first text that is not a message, and how many there are.
     skipped: Option<(Unreadable, u64)>,
-    /// How much may be looked through again, in bytes.
+    /// How much may be scanned again, in bytes.
     left: usize,
 }
 
 impl<P: Pending> Reader<'_, P> {
-    /// Looks at every outermost object, whatever stands around it.
+    /// Examines every outermost object, whatever is around it.
     fn read(mut self) -> Vec<Found> {
         let text = self.text;
         let mut at = 0;
@@ -140,7 +140,7 @@ impl<P: Pending> Reader<'_, P> {
 
     fn skip_all(&mut self, reason: &str, text: &str, more: u64) {
         match &mut self.skipped {
-            // What may have been meant as a message says more.
+            // A text that may be meant as a message is more useful.
             Some((first, count)) if first.looks_like_json() || !text.starts_with('{') => {
                 *count += more;
             }
@@ -151,7 +151,7 @@ impl<P: Pending> Reader<'_, P> {
         }
     }
 
-    /// Reads what begins with a brace, and says how much of it is done.
+    /// Reads a text that begins with a brace, and returns the length that is done.
     fn object(&mut self, text: &str) -> usize {
         if !text[1..].trim_start().starts_with(['"', '}']) {
             return self.unlike_json(text);
@@ -171,7 +171,7 @@ impl<P: Pending> Reader<'_, P> {
         }
     }
 
-    /// Reads an object; `is_alone` if the text that came holds it and nothing else.
+    /// Reads an object. `is_alone`: it is the whole text.
     fn whole(&mut self, outline: &Outline, text: &str, is_alone: bool) {
         if outline.is_servers() {
             if self.messages >= MESSAGES {
@@ -209,7 +209,7 @@ impl<P: Pending> Reader<'_, P> {
         self.found.push(found);
     }
 
-    /// An answer whose id is that of no request that waits.
+    /// An answer whose id belongs to no waiting request.
     fn not_asked_for(&mut self, outline: &Outline, text: &str) {
         let is_possible = |id: &Value| canonical(id).is_some();
         if outline.ids.iter().any(is_possible) {
@@ -224,8 +224,8 @@ impl<P: Pending> Reader<'_, P> {
         }
     }
 
-    /// The same for what does not begin as JSON does. The literal of another language may be an answer all the
-    /// same.
+    /// The same for a text that does not begin as JSON does. In the syntax of another language it may
+    /// still be an answer.
     fn unlike_json(&mut self, text: &str) -> usize {
         const REASON: &str = "it is no json";
         if self.left > 0 && literal::begins(text) {
@@ -243,7 +243,7 @@ impl<P: Pending> Reader<'_, P> {
         1
     }
 
-    /// The same for what is no JSON.
+    /// The same for a text that is not JSON.
     fn broken(&mut self, text: &str, reason: &str) -> usize {
         let mut scan = Scan::default();
         let length = scan.feed(text.as_bytes());
@@ -254,7 +254,7 @@ impl<P: Pending> Reader<'_, P> {
             self.is_inside = true;
             return 1;
         }
-        // JSON, but for `serde_json`.
+        // JSON, but not for `serde_json`.
         if has_end
             && let Some(finite) = json::finite(&text[..length])
             && let Ok((outline, _)) = Outline::read(&finite)
@@ -267,7 +267,7 @@ impl<P: Pending> Reader<'_, P> {
         let asked = match scan.into_id() {
             Some(id) if canonical(&id).is_none() => self.pending.only(),
             Some(id) => self.pending.take(Some(&id)),
-            // Its quotes may be broken: then its members are not where they seem to be.
+            // Its quotes may be broken, so its members may be elsewhere.
             None if may_be && !has_end => {
                 literal::ids(text).find_map(|id| self.pending.take(Some(&id)))
             }
@@ -282,7 +282,7 @@ impl<P: Pending> Reader<'_, P> {
         }
         match may_be {
             _ if has_end => length,
-            // Nothing in an answer is one.
+            // Nothing in an answer is an answer.
             true => text[1..]
                 .find("{\"jsonrpc\"")
                 .map_or(text.len(), |at| at + 1),

@@ -9,15 +9,14 @@ use ::rmcp::{
 };
 use serde_json::Value;
 
-/// What stands for a request of the server that cannot be read, until [`refusal`] answers it: no handler
-/// gets it.
+/// Stands for an unreadable request of the server, until [`refusal`] answers it. No handler gets it.
 pub(super) fn request(id: RequestId, reason: &str) -> ServerJsonRpcMessage {
     let reason = Value::from(escaped(reason, REASON, &[]));
     let request = CustomRequest::new(mark(), Some(reason));
     ServerJsonRpcMessage::request(ServerRequest::CustomRequest(request), id)
 }
 
-/// The answer to a request that cannot be read; none to any other.
+/// The answer to an unreadable request. `None` for any other.
 pub(in crate::rmcp::client) fn refusal(
     message: &ServerJsonRpcMessage,
 ) -> Option<ClientJsonRpcMessage> {

@@ -5,12 +5,12 @@ use ::rmcp::model::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// A result, and what of it had to be left out.
+/// A result, and the parts that were left out.
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) result: ServerResult,
     pub(super) lost: Vec<String>,
-    /// Whether it is as it came.
+    /// Whether it is unchanged.
     pub(super) is_whole: bool,
 }
 
@@ -24,7 +24,7 @@ impl From<ServerResult> for Read {
     }
 }
 
-/// Reads a result of the kind that was asked for.
+/// Reads a result of the requested kind.
 ///
 /// # Errors
 ///
@@ -50,7 +50,7 @@ pub(super) fn read(result: Value, kind: Kind) -> Result<Read, String> {
     }
 }
 
-/// A result of that type, or one that stands for a later one.
+/// A result of that type, or one that announces a later one.
 fn typed<'a, T: Deserialize<'a> + Into<ServerResult>>(result: &'a Value) -> Result<Read, String> {
     match T::deserialize(result) {
         Ok(result) => Ok(result.into().into()),
@@ -75,7 +75,7 @@ fn interim(result: &Value) -> Option<Read> {
     }
 }
 
-/// The result of a tool that is no result as it came.
+/// The result of a tool that is not valid as it came.
 fn tool(result: Value) -> Result<Read, String> {
     if let Some(interim) = interim(&result) {
         return Ok(interim);
@@ -117,7 +117,7 @@ fn tool(result: Value) -> Result<Read, String> {
     })
 }
 
-/// Whether the result of a tool has nothing that could be one: rmcp would take it for a good one.
+/// Whether the result of a tool has no content: rmcp would take it for a success.
 fn says_nothing(result: &Value) -> bool {
     let is_bare = |(name, value): (&String, &Value)| match name.as_str() {
         "_meta" | "resultType" => true,
@@ -140,7 +140,7 @@ fn flag(flag: &Value) -> Result<bool, String> {
     }
 }
 
-/// Leaves out a member of a wrong kind that the result is whole without.
+/// Leaves out a member of a wrong type, if the result is complete without it.
 fn leave_out(
     members: &mut Map<String, Value>,
     name: &str,

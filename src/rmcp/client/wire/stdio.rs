@@ -19,23 +19,24 @@ use tokio::{
     task::yield_now,
 };
 
-/// How many lines without a message are read before others have their turn: a server may write them for ever.
+/// How many lines without a message are read before other tasks get a turn: a server may write them
+/// for ever.
 const LINES: u32 = 32;
 
-/// A request was not written to its end. No server has read it: a line without its end is none.
+/// A request was not written completely. No server has read it, since the end of its line is missing.
 #[derive(Debug, Error)]
 #[error("the request could not be written")]
 pub(in crate::rmcp::client) struct NotWritten(#[source] io::Error);
 
-/// rmcp's transport over two streams, but for how it reads.
+/// rmcp's transport over two streams, with another reader.
 pub(in crate::rmcp::client) struct Stdio<R, W: AsyncWrite> {
     lines: Lines<BufReader<R>>,
     writer: AsyncRwTransport<RoleClient, Empty, W>,
     running: Running,
-    /// Read, and not handed on yet.
+    /// Messages that are not passed on yet.
     found: VecDeque<ServerJsonRpcMessage>,
     unread: Unread,
-    /// Lines without a message since others had their turn.
+    /// Lines without a message since other tasks had a turn.
     in_vain: u32,
 }
 
@@ -61,7 +62,7 @@ where
                 let found = read(&line, &mut self.running);
                 self.keep(found);
             }
-            // Without its end, an answer may still be whole.
+            // Without its end, an answer may still be complete.
             Line::Last(line) => {
                 let found = read_last(&line, &mut self.running);
                 self.keep(found);

@@ -3,8 +3,8 @@ use std::borrow::Cow;
 /// The escape of the replacement character, without its backslash.
 const REPLACEMENT: &str = "ufffd";
 
-/// JSON without halves of surrogate pairs, which no string can hold: with replacement characters for them, of
-/// the same length. Servers that cut a text write them.
+/// JSON with replacement characters of the same length in place of halves of surrogate pairs, which
+/// no string can hold. Servers that cut a text write them.
 pub(super) fn without_halves(text: &str) -> Cow<'_, str> {
     let mut whole = Cow::Borrowed(text);
     let mut at = 0;
@@ -20,7 +20,7 @@ pub(super) fn without_halves(text: &str) -> Cow<'_, str> {
             }
             Some(Half::Second) => {}
             None => {
-                // The character that is escaped may be a backslash.
+                // The escaped character may be a backslash.
                 at += text[at..].chars().next().map_or(0, char::len_utf8);
                 continue;
             }
@@ -39,7 +39,7 @@ enum Half {
     Second,
 }
 
-/// The half of a pair that an escape begins with, after its backslash.
+/// The half of a pair at the beginning of an escape, after its backslash.
 fn surrogate(escape: &str) -> Option<Half> {
     let digits = escape.strip_prefix('u')?.get(..4)?;
     match u16::from_str_radix(digits, 16).ok()? {

@@ -18,7 +18,7 @@ struct Seen {
 }
 
 impl Unread {
-    /// Tells one, unless too many were told of late, and keeps it for the calls that wait.
+    /// Reports one, at a limited rate, and keeps it for the waiting calls.
     pub(in crate::rmcp::client) fn tell(&self, text: Unreadable) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.count = seen.count.saturating_add(text.count());
@@ -36,7 +36,7 @@ impl Unread {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).count
     }
 
-    /// What was skipped after there were that many.
+    /// The texts that were skipped after this number.
     pub(in crate::rmcp::client) fn since(&self, count: u64) -> Option<Skipped> {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let new = seen.count.saturating_sub(count);
@@ -58,7 +58,7 @@ pub(in crate::rmcp::client) struct Skipped {
 }
 
 impl Skipped {
-    /// Adds what else is known of the failure.
+    /// Adds what else is known about the failure.
     pub(in crate::rmcp::client) fn because(
         mut self,
         source: Option<Arc<dyn Error + Send + Sync>>,

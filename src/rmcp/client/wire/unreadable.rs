@@ -11,19 +11,19 @@ use std::sync::OnceLock;
 const MARK: &str = "mcp-resilience/unreadable";
 
 impl Unreadable {
-    /// Whether it may have been meant as a message.
+    /// Whether it may be meant as a message.
     pub(in crate::rmcp::client) fn looks_like_json(&self) -> bool {
         self.beginning.starts_with(['{', '['])
     }
 
-    /// What it means for its call: an answer came, so the call ran, whatever the answer was to say.
+    /// The failure of its call: an answer came, so the call ran, whatever the answer says.
     pub(in crate::rmcp::client) fn failure() -> Failure {
         Failure::invalid_output(
             "the tool server has run the call, but its answer cannot be read; verify before repeating",
         )
     }
 
-    /// The error that takes this through rmcp's service to the call that waits.
+    /// The error that takes this through rmcp's service to the waiting call.
     pub(in crate::rmcp::client) fn answer(self, asked: &Asked) -> ServerJsonRpcMessage {
         let data = json!({
             MARK: mark(),
@@ -34,13 +34,13 @@ impl Unreadable {
         ServerJsonRpcMessage::error(error, Some(asked.id.clone()))
     }
 
-    /// Whether a message is one that [`answer`](Self::answer) made.
+    /// Whether [`answer`](Self::answer) made this message.
     #[cfg(feature = "rmcp-client-http")]
     pub(in crate::rmcp::client) fn is(message: &ServerJsonRpcMessage) -> bool {
         matches!(message, ServerJsonRpcMessage::Error(error) if Self::in_error(&error.error).is_some())
     }
 
-    /// What [`answer`](Self::answer) made an error of; none if a server made it.
+    /// The content of an error that [`answer`](Self::answer) made. `None` if a server made it.
     pub(in crate::rmcp::client) fn in_error(error: &ErrorData) -> Option<Self> {
         let data = error.data.as_ref()?;
         if data.get(MARK)?.as_str()? != mark() {
@@ -55,7 +55,7 @@ impl Unreadable {
     }
 }
 
-/// Known to this process alone, so that no server can claim that an answer was unreadable.
+/// Known only to this process, so that no server can claim that an answer was unreadable.
 pub(super) fn mark() -> &'static str {
     static MARK: OnceLock<String> = OnceLock::new();
     MARK.get_or_init(|| format!("{:032x}", rand::random::<u128>()))
