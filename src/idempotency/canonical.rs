@@ -1,12 +1,12 @@
-//! JSON in a form in which equal values are equal bytes, fed into a hash.
+//! JSON in a form in which equal values have equal bytes, for a hash.
 
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 
-/// Whole numbers up to here are the same as an integer and as a fraction.
+/// Up to here, a whole number is the same as an integer and as a fraction.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Many small pieces are hashed: they are gathered first.
+/// Many small pieces are hashed, so they are collected first.
 pub(super) struct Canonical {
     hash: Sha256,
     piece: Vec<u8>,
@@ -44,7 +44,7 @@ impl Canonical {
 
     pub(super) fn object(&mut self, members: &Map<String, Value>) {
         self.begin(b'{', members.len());
-        // serde_json sorts them by itself, unless a crate in the build wants their order kept.
+        // serde_json sorts them by itself, unless a crate in the build keeps their order.
         let mut sorted: Vec<_> = members.iter().collect();
         sorted.sort_unstable_by_key(|(name, _)| *name);
         for (name, value) in sorted {
@@ -75,7 +75,7 @@ impl Canonical {
         self.push(text.as_bytes());
     }
 
-    /// A kind and a length: no value is the beginning of another.
+    /// A type and a length: no value is the beginning of another.
     fn begin(&mut self, kind: u8, length: usize) {
         self.push(&[kind]);
         self.push(&(length as u64).to_be_bytes());

@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 /// Layer configuration, shared by its services and futures.
 pub(super) struct Config {
     pub(super) store: Arc<dyn Store>,
-    /// Tells this layer from every other one, also of other processes.
+    /// Identifies this layer among all others, also of other processes.
     pub(super) number: u64,
     pub(super) times: Times,
     pub(super) largest: usize,
@@ -14,10 +14,10 @@ pub(super) struct Config {
     pub(super) scope: Option<Arc<Scope>>,
 }
 
-/// Whose keys a call's key is among.
+/// Who the caller of a call is.
 pub(super) type Scope = dyn Fn(&dyn ToolCall) -> Option<Vec<u8>> + Send + Sync;
 
-/// What is said of one tool.
+/// The settings of one tool.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tool {
     pub(super) is_required: bool,
@@ -28,7 +28,7 @@ pub(super) struct Tool {
 pub(super) struct Times {
     /// How long an outcome is kept.
     pub(super) keep: Duration,
-    /// How long a claim holds without a sign of life.
+    /// How long a claim holds without a renewal.
     pub(super) lease: Duration,
     /// How long a call waits for another run of its key.
     pub(super) wait: Duration,
@@ -51,7 +51,7 @@ impl Default for Times {
 }
 
 impl Config {
-    /// The key of a call: its own, else the one in the argument that is named for its tool.
+    /// The key of a call: its own, else that in the named argument of its tool.
     #[inline]
     pub(super) fn key(&self, call: &impl ToolCall) -> Option<Result<IdempotencyKey, InvalidKey>> {
         let found = call.idempotency_key();
@@ -80,7 +80,7 @@ impl Config {
                 .is_some_and(|tool| tool.is_required)
     }
 
-    /// Whose keys the call's key is among.
+    /// The identity of the call's caller.
     pub(super) fn identity(&self, call: &impl ToolCall) -> Option<Vec<u8>> {
         match &self.scope {
             Some(scope) => scope(call),

@@ -8,7 +8,7 @@ pub(super) struct Continuation {
     input: Input,
 }
 
-/// A hash of what a round was called with.
+/// A hash of the input of a round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Input([u8; 32]);
 
@@ -28,7 +28,7 @@ impl Continuation {
         self.input
     }
 
-    /// Whether the caller answers a question. Else the server only wanted to be asked again.
+    /// Whether the caller answers a question. Otherwise the server only wanted to be called again.
     pub(super) fn has_responses(&self) -> bool {
         !self.value["inputResponses"].is_null()
     }

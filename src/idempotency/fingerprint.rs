@@ -3,10 +3,11 @@ use crate::call::{Arguments, ToolCall};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// What a call does: a hash of its tool and its arguments.
+/// A hash of a call's tool and arguments.
 ///
-/// Arguments are compared as JSON: the order of members, blanks and escapes do not matter, nor whether a
-/// whole number is written with a fraction (`1.0`). A call without arguments has an empty object.
+/// Arguments are compared as JSON: the order of members, blanks and escapes do not matter, nor
+/// whether a whole number is written with a fraction (`1.0`). A call without arguments has an empty
+/// object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
@@ -27,7 +28,7 @@ impl Fingerprint {
         Self(canonical.into_hash().finalize().into())
     }
 
-    /// The fingerprint of these bytes, as it was stored.
+    /// A stored fingerprint.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)

@@ -26,14 +26,14 @@ pub struct ResponseFuture<F, R: 'static> {
 enum State<F, R: 'static> {
     /// Without a key.
     Passing(#[pin] F),
-    /// With a key. Boxed: it is large, and a future is moved about until it is polled.
+    /// With a key. Boxed, since it is large, and a future is moved until it is polled.
     Running(Option<Box<Running<R>>>),
-    /// Before the store was asked. Flagged when it is polled, so that the log learns of it.
+    /// Before the store was asked. Flagged when it is polled, so that the log sees it.
     Refused(Option<Box<(Failure, Target)>>),
 }
 
 struct Running<R: 'static> {
-    // Out while it is polled: one that panicked is not polled again.
+    // `None` while it is polled: never poll again after a panic.
     driver: Option<Driver<R>>,
     phase: Phase,
     adopter: Adopter,
@@ -119,7 +119,7 @@ impl<F, R: 'static> PinnedDrop for ResponseFuture<F, R> {
         };
         if phase.has_claimed() && !thread::panicking() {
             let driver = Box::pin(async move {
-                // Nobody reads it any more.
+                // Nobody reads it.
                 let _ = driver.await;
             });
             adopter.adopt(driver, phase);

@@ -1,4 +1,4 @@
-//! The outcome of a run: whether it is kept, and as what.
+//! The outcome of a run, and how it is stored.
 
 use super::{
     StoredResult,
@@ -11,24 +11,24 @@ use std::{borrow::Cow, time::Duration};
 
 /// The version of the format of a [`Value`].
 const VERSION: u16 = 1;
-/// The same of a later round of a call, which begins with its input.
+/// The same for a later round of a call, which begins with its input.
 const OF_ROUND: u16 = 2;
 
 const RESULT: u8 = b'R';
 const FAILURE: u8 = b'F';
 
-/// What the caller of a run sees.
+/// The result for the caller of a run.
 pub(super) type Outcome<R> = Result<R, Failure>;
 
-/// What a store kept of a run.
+/// A stored run.
 pub(super) struct Kept<R> {
-    /// With what a later round of a call was called.
+    /// The input of a later round.
     pub(super) input: Option<Input>,
     pub(super) outcome: Outcome<R>,
 }
 
-/// How a run ends that has this outcome, or `None` if nothing ran. `failure` is what became a flagged
-/// result.
+/// The end of a run with this outcome. `None` if nothing ran. `failure` is the one that became a
+/// flagged result.
 pub(super) fn ending<R: StoredResult>(
     outcome: &Outcome<R>,
     failure: Option<&Failure>,
@@ -43,15 +43,15 @@ pub(super) fn ending<R: StoredResult>(
     }
 }
 
-/// Whether the failure says of the connection, the time or the process that something went wrong, and
-/// nothing of what the tool did.
+/// Whether the failure is one of the connection, of time or of the process, and says nothing about
+/// the tool.
 fn is_in_the_dark(failure: &Failure) -> bool {
     let class = failure.class();
     let says_nothing = class.heals() || matches!(class, Class::Cancelled | Class::Fatal);
     says_nothing && failure.delivery() == Delivery::Unknown
 }
 
-/// The outcome as a store keeps it; without its answer if that is too large.
+/// The outcome for the store, without its answer if that is too large.
 pub(super) fn keep<R: StoredResult>(
     outcome: &Outcome<R>,
     largest: usize,
@@ -87,7 +87,7 @@ pub(super) fn keep<R: StoredResult>(
     }
 }
 
-/// The outcome that a store kept, or `None` if its answer was not kept.
+/// The stored outcome. `None` if its answer was not kept.
 pub(super) fn replay<R: StoredResult>(value: &Value) -> Result<Option<Kept<R>>, StoreError> {
     if value.bytes.is_empty() {
         return Ok(None);
@@ -122,7 +122,7 @@ pub(super) fn replay<R: StoredResult>(value: &Value) -> Result<Option<Kept<R>>, 
     Ok(Some(Kept { input, outcome }))
 }
 
-/// An error that no flagged result stands for. Nothing of its sources leaves the process.
+/// An error without a flagged result. Its sources do not leave the process.
 #[derive(Serialize, Deserialize)]
 struct Stored<'a> {
     class: Cow<'a, str>,

@@ -4,7 +4,7 @@ use std::sync::{
     atomic::{AtomicU8, Ordering::Relaxed},
 };
 
-/// How far a call with a key has come, shared with the future that its caller polls.
+/// The phase of a call with a key, shared with its caller's future.
 #[derive(Clone, Debug)]
 pub(super) struct Phase(Arc<Shared>);
 
@@ -15,11 +15,11 @@ struct Shared {
 }
 
 impl Phase {
-    /// Nothing is claimed: it may be dropped.
+    /// Nothing is claimed, so it may be dropped.
     pub(super) const WAITING: u8 = 0;
-    /// The claim is on its way.
+    /// The claim is being made.
     pub(super) const CLAIMING: u8 = 1;
-    /// The call runs.
+    /// The call is running.
     pub(super) const RUNNING: u8 = 2;
 
     pub(super) fn new() -> Self {
@@ -33,12 +33,12 @@ impl Phase {
         self.0.at.store(phase, Relaxed);
     }
 
-    /// Whether somebody has to see the call to its end, also if its caller is gone.
+    /// Whether the call has to run to its end, even if its caller is gone.
     pub(super) fn has_claimed(&self) -> bool {
         self.0.at.load(Relaxed) != Self::WAITING
     }
 
-    /// Ends the run: nobody waits for it any longer.
+    /// Ends the run: nobody waits for it.
     pub(super) fn stop(&self) {
         self.0.stop.cancel();
     }

@@ -2,10 +2,10 @@ use crate::call::IdempotencyKey;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// Under what a store keeps the record of a call: a hash of the caller's identity, of the key, and of
-/// the number of the round, if the call asks for input.
+/// The name of a call's record in a store: a hash of the caller's identity, of the key, and of the
+/// number of the round, if the call asks for input.
 ///
-/// Whoever reads the store learns neither identities nor keys. Another identity with the same key has
+/// A reader of the store learns neither identities nor keys. Another identity with the same key has
 /// another record.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId([u8; 32]);
@@ -21,7 +21,7 @@ impl RecordId {
         let mut hash = Sha256::new();
         hash.update([u8::from(identity.is_some())]);
         let identity = identity.unwrap_or_default();
-        // With their lengths, so that no two of them run into each other.
+        // With their lengths, so that they cannot be confused.
         for part in [identity, key.as_str().as_bytes()] {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
@@ -32,7 +32,7 @@ impl RecordId {
         Self(hash.finalize().into())
     }
 
-    /// The name of these bytes, as it was stored.
+    /// A stored name.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)

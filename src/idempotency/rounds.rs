@@ -8,25 +8,25 @@ use crate::call::IdempotencyKey;
 /// The most rounds of one call.
 pub(super) const MOST: u32 = 100;
 
-/// The rounds of a call that asks for input, as far as they are known: each has a record of its own.
+/// The known rounds of a call that asks for input. Each has its own record.
 ///
-/// A call that continues another goes from record to record, from the first on, until it finds its own
-/// round: the one that had the same input, or the one after the last.
+/// A call that continues another goes from record to record, from the first on, until it finds its
+/// own round: the one with the same input, or the one after the last.
 pub(super) struct Rounds {
     identity: Option<Vec<u8>>,
     key: IdempotencyKey,
     continuation: Option<Continuation>,
     at: u32,
     record: RecordId,
-    // Whether the round before asked for what the call continues with.
+    // Whether the previous round asked for the input of the call.
     is_asked_for: bool,
 }
 
-/// What the outcome of the round at hand is to a call.
+/// The meaning of the current round's outcome for a call.
 pub(super) enum Step<R> {
-    /// That of this very round.
+    /// It is the outcome of this round.
     Mine(Outcome<R>),
-    /// That of an earlier one.
+    /// It is the outcome of an earlier round.
     Next,
     /// The key is used up.
     Conflict,
@@ -52,34 +52,34 @@ impl Rounds {
         &self.key
     }
 
-    /// The record of the round at hand.
+    /// The record of the current round.
     pub(super) fn record(&self) -> &RecordId {
         &self.record
     }
 
-    /// With what the round at hand was called, if it is none of the first.
+    /// The input of the current round, if it is not the first.
     pub(super) fn input(&self) -> Option<Input> {
         self.continuation.as_ref().map(Continuation::input)
     }
 
-    /// Whether the call continues a round of which nothing is known.
+    /// Whether the call continues an unknown round.
     pub(super) fn lacks_beginning(&self) -> bool {
         self.continuation.is_some() && self.at == 0
     }
 
-    /// Whether a call of which nothing is known is no round that the server asked for.
+    /// Whether an unknown call cannot be a round that the server asked for.
     pub(super) fn is_uncalled_for(&self) -> bool {
         !self.is_asked_for
     }
 
-    /// Compares the call with a round that is done.
+    /// Compares the call with a finished round.
     pub(super) fn compare<R: StoredResult>(&mut self, kept: Kept<R>) -> Step<R> {
         let Some(continuation) = &self.continuation else {
             return Step::Mine(kept.outcome);
         };
         let answer = kept.outcome.as_ref().ok();
         let goes_on = answer.is_some_and(|answer| answer.goes_on_with(continuation.value()));
-        // Without its input it was settled by hand.
+        // A round without its input was settled by hand.
         let is_mine = self.at > 0 && kept.input.is_none_or(|input| input == continuation.input());
         if is_mine && (continuation.has_responses() || !goes_on) {
             return Step::Mine(kept.outcome);

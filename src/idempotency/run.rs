@@ -1,4 +1,4 @@
-//! What becomes of one call that has a key.
+//! Runs one call with a key.
 
 use super::{
     Fingerprint, StoredResult,
@@ -24,7 +24,7 @@ use std::{
 use tokio::time::{self, Instant, MissedTickBehavior};
 use tower::Service;
 
-/// The first pause before the store is asked again, and the longest.
+/// The first and the longest pause before the store is asked again.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
@@ -39,7 +39,7 @@ pub(super) struct Run {
     pub(super) phase: Phase,
 }
 
-/// What a claim came to, after all waiting.
+/// The result of a claim, after all waiting.
 enum Turn<R> {
     Run(Token),
     RunUnprotected,
@@ -90,8 +90,8 @@ impl Run {
         self.reconcile(outcome, ending).await
     }
 
-    /// Waits until the call may run, or has an answer. The service is held only as long as nothing is
-    /// waited for but the store.
+    /// Waits until the call may run, or has an answer. The service is held only while the store is
+    /// the only thing to wait for.
     async fn take_turn<S, R>(&mut self, ready: &mut Option<S>) -> Turn<R>
     where
         S: Clone,
@@ -116,7 +116,7 @@ impl Run {
                     self.finish(token, None).await;
                     return Turn::Answer(Err(failures::cancelled(false)));
                 }
-                // The first round had no key, or is forgotten.
+                // The first round had no key, or its record is gone.
                 Ok(Claimed::Ours) if self.rounds.lacks_beginning() => {
                     self.finish(token, None).await;
                     self.rounds.go_on();
@@ -143,7 +143,7 @@ impl Run {
                     return Turn::RunUnprotected;
                 }
                 Err(error) => {
-                    // The claim may have arrived all the same.
+                    // The claim may have arrived.
                     let store = &self.config.store;
                     let released = store.release(self.rounds.record(), token);
                     let _ = time::timeout(FIRST_PAUSE, released).await;
@@ -151,7 +151,7 @@ impl Run {
                 }
             };
             self.phase.set(Phase::WAITING);
-            // What limits concurrency is not held up by a call that only waits.
+            // A call that only waits does not hold a place in a concurrency limit.
             *ready = ready.take().map(unreadied);
             let waited = begun.elapsed();
             let Some(left) = self.config.times.wait.checked_sub(waited) else {
@@ -177,8 +177,8 @@ impl Run {
         answer.await
     }
 
-    /// Renews the lease for as long as it is polled. A renewal that fails is made up by the next: a
-    /// claim whose lease has ended is still its own until another takes it over.
+    /// Renews the lease as long as it is polled. The next renewal makes up for a failed one: after
+    /// its end, a claim is kept until another takes it over.
     async fn keep_lease(&self, token: Token) -> std::convert::Infallible {
         let lease = self.config.times.lease;
         let mut ticks = time::interval(lease / 3);
@@ -210,7 +210,7 @@ impl Run {
     async fn finish(&self, token: Token, ending: Option<Ending>) -> bool {
         let Config { store, times, .. } = &*self.config;
         let record = self.rounds.record();
-        // The run is not made again: it is worth more patience than a claim.
+        // The run is not repeated, so it waits longer than a claim.
         let patience = times.patience.max(times.lease);
         let written = self
             .ask_for(patience, || match ending.clone() {
@@ -228,7 +228,7 @@ impl Run {
         }
     }
 
-    /// What the caller of a run gets whose claim was taken over: the outcome that is kept, so that all
+    /// The result for the caller of a run whose claim was taken over: the stored outcome, so that all
     /// callers get the same; its own if there is none.
     async fn reconcile<R: StoredResult>(
         &mut self,
@@ -243,7 +243,7 @@ impl Run {
             .await;
         match claimed {
             Ok(Claimed::Done(value)) => self.replay(&value).unwrap_or(outcome),
-            // It was forgotten, or somebody said that it did not run.
+            // The record is gone, or was settled as one that did not run.
             Ok(Claimed::Ours) => {
                 self.finish(token, ending).await;
                 outcome
@@ -252,7 +252,7 @@ impl Run {
         }
     }
 
-    /// Asks the store, again and again for as long as the patience lasts.
+    /// Asks the store, repeatedly within the patience.
     async fn ask<'a, T>(
         &'a self,
         operation: impl Fn() -> StoreFuture<'a, T>,
@@ -291,7 +291,7 @@ impl Run {
         }
     }
 
-    /// The answer to the call from what is kept of the round at hand, or `None` if it is of a later round.
+    /// The answer to the call from the current round. `None` if the call is for a later round.
     fn replay<R: StoredResult>(&mut self, value: &super::store::Value) -> Option<Outcome<R>> {
         let kept = match outcome::replay(value) {
             Ok(Some(kept)) => kept,

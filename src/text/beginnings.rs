@@ -38,7 +38,7 @@ impl Beginnings {
         matches!(text, [first, second, ..] if self.has(*first, *second))
     }
 
-    /// The same whatever the case, if all names have small letters and spaces alone.
+    /// The same ignoring case, if all names have only small letters and spaces.
     pub(super) fn may_begin_in_any_case(&self, text: &[u8]) -> bool {
         matches!(text, [first, second, ..] if self.has(first | 0x20, second | 0x20))
     }

@@ -6,10 +6,10 @@ use super::{
 };
 use arrayvec::ArrayVec;
 
-/// A longer name is read to here.
+/// The longest part of a name that is read.
 const LONGEST: usize = 128;
 
-/// What a name says of its value.
+/// What a name says about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Harmless,
@@ -27,7 +27,7 @@ pub(crate) fn read(name: &str) -> Key {
     }
 }
 
-/// The same for words of a sentence, of which the last one has to end the name of a secret.
+/// The same for words of a sentence. The last one has to end the name of a secret.
 pub(crate) fn read_to_the_end(words: &str) -> Key {
     if may_be_secret(words.as_bytes()) {
         Words::of(words).read(true)
@@ -60,7 +60,7 @@ impl Words {
             ends: ArrayVec::new(),
         };
         let bytes = name.as_bytes();
-        // The end of a long name says what it is.
+        // The end of a long name decides.
         let bytes = &bytes[bytes.len().saturating_sub(LONGEST)..];
         for (at, &byte) in bytes.iter().enumerate() {
             let before = at.checked_sub(1).map_or(0, |at| bytes[at]);
@@ -70,7 +70,7 @@ impl Words {
             if begins || !byte.is_ascii_alphanumeric() {
                 words.end();
             }
-            // Digits number a thing, and do not name it: `password2`.
+            // Digits number a thing: `password2`.
             if byte.is_ascii_alphabetic() {
                 words.letters.push(byte.to_ascii_lowercase());
             }

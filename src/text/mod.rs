@@ -39,13 +39,13 @@ pub(crate) const NAME_LIMIT: usize = 256;
 /// The mark in place of a secret.
 pub(crate) const MASK: &str = "[masked]";
 
-/// At most the first 16 KiB of a text, without secrets. What is hidden in it is still there.
+/// At most the first 16 KiB of a text, masked. Hidden characters stay.
 pub(crate) fn redacted(text: &str) -> Cow<'_, str> {
     scope::redacted(without_shapes(text))
 }
 
-/// The texts of several errors as one, each read for secrets by itself: that two of them stand
-/// side by side says nothing.
+/// The texts of several errors as one. Each is masked by itself, since their neighbourhood means
+/// nothing.
 pub(crate) fn joined(texts: impl Iterator<Item = String>) -> String {
     let mut out = String::new();
     for text in texts {
@@ -60,13 +60,13 @@ pub(crate) fn joined(texts: impl Iterator<Item = String>) -> String {
     hooked(&out).into_owned()
 }
 
-/// The same where secrets by shape may be read: only through the hook, and without the secrets of
-/// the calls around this one.
+/// The same, if secrets by shape may be read: only the hook, and without the secrets of the calls
+/// around this one.
 pub(crate) fn hooked(text: &str) -> Cow<'_, str> {
     scope::redacted(Cow::Borrowed(first(text, SCAN_LIMIT)))
 }
 
-/// At most `limit` bytes of a text on one line, without secrets and with hidden characters escaped.
+/// At most `limit` bytes of a text on one line, masked and with hidden characters escaped.
 pub(crate) fn shown(text: &str, limit: usize) -> String {
     escaped(&redacted(text), limit, &[])
 }
@@ -93,7 +93,7 @@ pub(crate) fn is_description(name: &str) -> bool {
         .any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Whether the key of a secret object is that of a field, and no secret itself.
+/// Whether the key of a secret object is the name of a field, and no secret.
 pub(crate) fn is_field(name: &str) -> bool {
     name.len() < 4
         || is_description(name)
@@ -105,20 +105,20 @@ pub(crate) fn is_field(name: &str) -> bool {
             .any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Adds what is secret in a text by its shape. Returns whether anything is.
+/// Adds the secrets of a text by their shape. Returns whether there are any.
 pub(crate) fn collect(text: &str, secrets: &mut Secrets) -> bool {
     shapes::each(first(text, SCAN_LIMIT), &mut |secret| {
         collect_secret(secret, secrets);
     })
 }
 
-/// Whether anything in a text is secret by its shape.
+/// Whether a text has a secret by its shape.
 pub(crate) fn has_secret(text: &str) -> bool {
     !shapes::find(first(text, SCAN_LIMIT)).is_empty()
 }
 
-/// Adds a secret, and what others may quote of it alone: what is secret by its shape within it (the
-/// password of a URL), and its parts.
+/// Adds a secret, and its parts that others may quote: secrets by shape in it (the password of a
+/// URL), and its lines and words.
 pub(crate) fn collect_secret(secret: &str, secrets: &mut Secrets) {
     secrets.add(secret);
     shapes::each(first(secret, SCAN_LIMIT), &mut |part| secrets.add(part));

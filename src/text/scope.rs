@@ -1,4 +1,4 @@
-//! What is not to be read in the texts of the call that is being polled.
+//! The secrets of the call that is being polled.
 
 use super::{
     MASK, Secrets,
@@ -17,26 +17,26 @@ pub(crate) type Hook = dyn for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync;
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<Redaction>>> = const { RefCell::new(None) };
-    /// Whether a call is being polled, also one that has nothing to mask.
+    /// Whether a call is being polled, even one without secrets.
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The values that one call masks, and its user's hook.
 pub(crate) struct Redaction {
     own: Arc<Own>,
-    /// That of the call around it: a tool may call tools.
+    /// That of the outer call: a tool may call tools.
     outer: Option<Arc<Redaction>>,
     _running: Running,
 }
 
-/// What one call has to mask, without the calls around it.
+/// The secrets of one call, without the outer calls.
 pub(super) struct Own {
     pub(super) secrets: Secrets,
     pub(super) hook: Option<Arc<Hook>>,
 }
 
 impl Redaction {
-    /// None if there is nothing to do. The call that is being polled stays in force.
+    /// `None` if there is nothing to do. The call that is being polled stays in force.
     pub(crate) fn new(secrets: Secrets, hook: Option<Arc<Hook>>) -> Option<Arc<Self>> {
         if secrets.is_empty() && hook.is_none() {
             return None;
@@ -90,13 +90,13 @@ impl Redaction {
     }
 }
 
-/// What a hook makes of a text; one that panics has the text masked.
+/// The hook's text. If it panics, the mask.
 pub(super) fn hooked<'a>(hook: &Hook, text: &'a str) -> Cow<'a, str> {
     let hooked = catch_unwind(AssertUnwindSafe(|| hook(text)));
     hooked.unwrap_or(Cow::Borrowed(MASK))
 }
 
-/// Runs something with these values and this hook; without one, with those that are in force.
+/// Runs a function with these values and this hook; without a hook, with the current one.
 #[inline]
 pub(crate) fn within<T>(redaction: Option<&Arc<Redaction>>, run: impl FnOnce() -> T) -> T {
     let _outside_again = Leaves(IS_INSIDE.replace(true));
@@ -123,7 +123,7 @@ impl Drop for Restores {
     }
 }
 
-/// Masks the values of the current call, then asks its hook. Outside of a call, those of all.
+/// Masks the values of the current call, then calls its hook. Outside a call, those of all calls.
 pub(super) fn redacted(text: Cow<'_, str>) -> Cow<'_, str> {
     let Some(current) = CURRENT
         .try_with(|current| current.borrow().clone())

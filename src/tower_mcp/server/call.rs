@@ -104,7 +104,7 @@ impl ServerCall {
         &self.cancellation
     }
 
-    /// The request for an attempt, with what a handler may take out of its extensions.
+    /// The request for an attempt, with the extensions for a handler.
     pub(super) fn into_parts(mut self, attempt: u32) -> (RouterRequest, McpRouter) {
         self.request.extensions.insert(Attempt::new(attempt));
         if let Some(Ok(key)) = self.key {
@@ -151,7 +151,7 @@ impl ToolCall for ServerCall {
         }
     }
 
-    /// The trace context alone: tower-mcp keeps no other members that are not its own.
+    /// Only the trace context: tower-mcp keeps no other foreign members.
     fn meta(&self) -> Option<&Map<String, Value>> {
         self.meta.as_ref()
     }
@@ -178,8 +178,8 @@ impl ToolCall for ServerCall {
         Some(&self.progress)
     }
 
-    /// That in `_meta`, over stdio; else one that an HTTP server put into the extensions; else that of the
-    /// argument that the layer takes it from.
+    /// The key in `_meta`, over stdio; else one in the extensions, from an HTTP server; else that in
+    /// the argument that is named for the tool.
     fn idempotency_key(&self) -> Option<Result<IdempotencyKey, InvalidKey>> {
         self.key.clone()
     }

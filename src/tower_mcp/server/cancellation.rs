@@ -5,11 +5,11 @@ use ::tower_mcp::{
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Whether the client has cancelled a call, in an attempt as between two.
+/// Whether the client has cancelled a call, in an attempt or between two.
 ///
-/// A router knows of a request while it handles it, and cancels what it then knows. So each attempt
-/// runs under the token of the call; and while no attempt runs, the router is told of the call by a
-/// context of its own, which it cancels by the same token.
+/// A router knows a request while it handles it, and can cancel it only then. So each attempt runs
+/// with the token of the call. While no attempt runs, a context of its own registers the call with
+/// the router, with the same token.
 pub(super) struct Cancellation {
     router: McpRouter,
     id: RequestId,
@@ -20,12 +20,12 @@ pub(super) struct Cancellation {
 #[derive(Default)]
 struct State {
     running: usize,
-    // Held for what it tells the router.
+    // Held to keep the call registered.
     waiting: Option<RequestContext>,
 }
 
 impl Cancellation {
-    /// Takes the token of the transport, if it has given one.
+    /// Takes the token of the transport, if there is one.
     pub(super) fn of(request: &RouterRequest, router: &McpRouter) -> Self {
         let token = request.extensions.get::<CancellationToken>();
         Self {
@@ -40,7 +40,7 @@ impl Cancellation {
         self.token.clone()
     }
 
-    /// The router knows of the attempt by itself, until this gives is dropped.
+    /// The router knows the attempt itself, until the guard is dropped.
     pub(super) fn attempt(&self) -> Running<'_> {
         let mut state = self.state();
         state.running += 1;
@@ -48,7 +48,7 @@ impl Cancellation {
         Running(self)
     }
 
-    /// The call waits: for a further attempt, or for its turn.
+    /// The call waits for a further attempt, or for its turn.
     pub(super) fn wait(&self) {
         let mut state = self.state();
         if state.running > 0 || state.waiting.is_some() {
@@ -77,7 +77,7 @@ impl Drop for Cancellation {
     }
 }
 
-/// An attempt that runs.
+/// A running attempt.
 pub(super) struct Running<'a>(&'a Cancellation);
 
 impl Drop for Running<'_> {

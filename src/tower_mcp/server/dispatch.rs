@@ -36,7 +36,7 @@ where
         }
     }
 
-    /// Sends the request through the stack, unless the client gives it up.
+    /// Sends the request through the stack, until the client gives it up.
     pub(super) async fn run(self) -> Result<McpResponse, JsonRpcError> {
         let layer = self.layer;
         let _counted = layer.life.running.one_more();
@@ -62,7 +62,7 @@ where
                 }
                 polled
             }));
-            // The answer first: one that is there is not thrown away.
+            // The answer first: an answer that is ready is not dropped.
             tokio::select! {
                 biased;
                 outcome = &mut answering => Some(outcome),
@@ -78,7 +78,7 @@ where
             }
         };
         if outcome.is_none() {
-            // What runs is cut off where it runs, and answers at once.
+            // A running attempt is cut off where it runs, and answers at once.
             outcome = tokio::select! {
                 biased;
                 outcome = &mut answer => Some(outcome),
@@ -89,7 +89,7 @@ where
             Some(Ok(Ok(answer))) => Ok(answer.into_inner()),
             Some(Ok(Err(error))) => Err(layer.refuse(&Failure::from_any(error))),
             Some(Err(panic)) => Err(json_rpc_error(thrown::report_panic(&panic))),
-            // In a wait, or in a queue.
+            // In a wait or a queue.
             None => {
                 ledger::drop_for(serve::shut_down(), answer);
                 Err(layer.cut_off())
@@ -99,7 +99,7 @@ where
 }
 
 impl<S> ResilientLayer<S> {
-    /// The host's error. Whichever stack this is, what is fatal to it is fatal to the server.
+    /// The error for the host. A failure that is fatal to any stack here is fatal to the server.
     fn refuse(&self, failure: &Failure) -> JsonRpcError {
         if failure.class() == Class::Fatal {
             self.life.fatal.watch(failure);

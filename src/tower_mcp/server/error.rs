@@ -1,4 +1,4 @@
-//! From a failure to the error that a handler of tower-mcp returns, and to the one that it sends.
+//! Converts a failure to the error that a handler returns, and to the one that tower-mcp sends.
 
 use crate::{
     failure::{Failure, RpcError},
@@ -6,16 +6,16 @@ use crate::{
 };
 use ::tower_mcp::{Error, JsonRpcError};
 
-/// In a handler of a router that [`Resilient`](super::Resilient) wraps, the failure itself gets out,
-/// with its class and its sources. Anywhere else it becomes a JSON-RPC error: its own if it has one,
-/// else `-32603` with its message, and of a crash nothing but an id, under which the log has it.
+/// In a handler of a router that [`Resilient`](super::Resilient) wraps, the failure itself reaches
+/// the stack, with its class and its sources. Elsewhere it becomes a JSON-RPC error: its own if it
+/// has one, else `-32603` with its message. Of a crash, only an id is sent, which the log has too.
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         Self::JsonRpc(json_rpc_error(thrown::throw(failure.into())))
     }
 }
 
-/// As above, with any error.
+/// As above, for any error.
 impl From<AnyError> for Error {
     fn from(error: AnyError) -> Self {
         Self::JsonRpc(json_rpc_error(thrown::throw(error.into_inner())))

@@ -11,20 +11,20 @@ use std::{
 };
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// How many keys wait for their requests: those of requests that tower-mcp refuses are never taken.
+/// The limit of keys that wait for their requests: those of refused requests are never taken.
 const MOST: usize = 1024;
 
-/// The longest line in which a key is looked for.
+/// The longest line that is searched for a key.
 const LINE: usize = 16 << 20;
 
-/// All names of a key have this in them, in any case.
+/// All names of a key contain this, in any case.
 const NAME: &[u8] = b"idempotency";
 
 type Key = Result<IdempotencyKey, InvalidKey>;
 
-/// The keys in `_meta` of the requests that come over stdio.
+/// The keys in `_meta` of requests over stdio.
 ///
-/// tower-mcp keeps only the members of `_meta` that it knows. So they are read on the way in.
+/// tower-mcp keeps only the known members of `_meta`, so the keys are read before it.
 #[derive(Clone, Default)]
 pub(super) struct Keys(Arc<Mutex<VecDeque<(RequestId, Key)>>>);
 
@@ -36,7 +36,7 @@ impl Keys {
         keys.remove(at).map(|(_, key)| key)
     }
 
-    /// A reader that looks for keys in what it reads.
+    /// A reader that also finds keys.
     pub(super) fn reading<R>(&self, reader: R) -> KeyReader<R> {
         KeyReader {
             reader,
@@ -86,11 +86,11 @@ fn has_name(line: &[u8]) -> bool {
     windows.any(|window| window.eq_ignore_ascii_case(NAME))
 }
 
-/// Hands on what it reads, and notes the keys in it first.
+/// Passes on what it reads, and notes the keys first.
 pub(super) struct KeyReader<R> {
     reader: R,
     keys: Keys,
-    // What has come of a line so far.
+    // The current line so far.
     line: Vec<u8>,
 }
 
@@ -130,7 +130,7 @@ mod tests {
         format!("{call}\n")
     }
 
-    /// Reads lines in pieces, and gives what is left of them and the keys.
+    /// Reads lines in pieces. Returns the rest and the keys.
     async fn read(lines: &str) -> Keys {
         let keys = Keys::default();
         let mut reader = BufReader::with_capacity(7, keys.reading(lines.as_bytes()));

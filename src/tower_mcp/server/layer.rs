@@ -78,9 +78,9 @@ impl<S> ResilientLayer<S> {
         }
     }
 
-    /// Says in the server's capabilities that it honours idempotency keys, hands them to tools, and waits at
-    /// the end of the server for the runs of this layer that have lost their caller. For a stack of your own
-    /// that has an [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer); the preset does so by itself.
+    /// Adds the capability for idempotency keys, passes keys to tools, and waits at the end of the
+    /// server for runs that have lost their caller. For a stack of your own with an
+    /// [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer). The preset does this by itself.
     #[must_use]
     pub fn remembers(self, keyed: &IdempotencyHandle) -> Self {
         self.life.running.keep(keyed);

@@ -1,4 +1,4 @@
-//! What a router's list says of its tools.
+//! What a router's list says about its tools.
 
 use crate::{
     call::Hints,
@@ -21,8 +21,8 @@ fn said(page: &ListToolsResult) -> impl Iterator<Item = (&str, Hints)> {
     tools.map(|tool| (&*tool.name, said_of(tool)))
 }
 
-/// What is known of the tool that a request calls: by the lists that the router gave; else by one that
-/// it is asked for, once.
+/// The hints of the tool that a request calls: by the lists that the router gave, else by one list
+/// that it is asked for.
 pub(super) async fn hints(
     learned: &Learned,
     request: &RouterRequest,
@@ -36,7 +36,8 @@ pub(super) async fn hints(
     }
     learned
         .ask_once(|| async {
-            // A filter of the user's may panic; it does so again, and is told, when the tool is called.
+            // A filter of the user's may panic. It panics again, and is reported, when the tool is
+            // called.
             if let Err(panic) = Net::under(walk(learned, request, router.clone())).await {
                 tracing::debug!(error = %panic.chain(), "the router did not list its tools, their hints are unknown");
             }
@@ -45,7 +46,7 @@ pub(super) async fn hints(
     learned.get(&params.name)
 }
 
-/// In the name of the client whose call it is.
+/// In the context of this call.
 async fn walk(learned: &Learned, request: &RouterRequest, mut router: McpRouter) {
     let mut cursors: Vec<String> = Vec::new();
     while cursors.len() < PAGES {

@@ -1,4 +1,4 @@
-//! What tower-mcp writes by itself into a tool's result that is an error.
+//! tower-mcp's own texts in a flagged result.
 
 use super::{ServerAnswer, error::json_rpc_error};
 use crate::{
@@ -8,14 +8,14 @@ use crate::{
 };
 use ::tower_mcp::Error;
 
-/// The beginnings of what it says of arguments that do not fit the tool.
+/// The beginnings of its texts for invalid arguments.
 const BAD_ARGUMENTS: [&str; 2] = ["Invalid input: ", "Invalid input at `"];
 
-/// What it puts in front of an extractor's error.
+/// Its text before an extractor's error.
 const OF_EXTRACTOR: &str = "Tool error: ";
 
-/// What a flagged result stands for, if tower-mcp made it: of an error that the handler returned, or
-/// because it could not read the arguments.
+/// The meaning of a flagged result that tower-mcp made: of an error of the handler, or because it
+/// could not read the arguments.
 pub(super) fn read(answer: ServerAnswer) -> Result<ServerAnswer, BoxError> {
     if !answer.is_error() {
         return Ok(answer);
@@ -23,7 +23,7 @@ pub(super) fn read(answer: ServerAnswer) -> Result<ServerAnswer, BoxError> {
     let Some(text) = only_text(&answer) else {
         return Ok(answer);
     };
-    // The router has made text of the error.
+    // The router has turned the error into text.
     let shown = |error: &_| Error::JsonRpc(json_rpc_error(Clone::clone(error))).to_string();
     if let Some(thrown) = thrown::take(|meanwhile| shown(meanwhile) == text) {
         return Err(thrown);

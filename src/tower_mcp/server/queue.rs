@@ -8,10 +8,10 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
 };
 
-/// A writer that takes everything at once, and what writes it on.
+/// A writer that takes everything at once, and its other end.
 ///
-/// tower-mcp reads and writes in one loop: without this, a client that does not read its answers would
-/// also keep the server from reading.
+/// tower-mcp reads and writes in one loop. Without this, a client that does not read its answers
+/// would also stop the server from reading.
 pub(super) fn queue(
     to: impl AsyncWrite + Unpin,
 ) -> (QueueWriter, impl Future<Output = io::Result<()>>) {
@@ -34,7 +34,7 @@ async fn write_all(
     Ok(())
 }
 
-/// Fails once nobody writes on what it takes.
+/// Fails if the other end is gone.
 pub(super) struct QueueWriter(UnboundedSender<Vec<u8>>);
 
 impl AsyncWrite for QueueWriter {

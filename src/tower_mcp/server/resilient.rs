@@ -136,7 +136,7 @@ where
     }
 }
 
-/// Adds to what the router says of itself what the stack can do.
+/// Adds the abilities of the stack to the router's capabilities.
 fn tell(running: &Running, capabilities: &mut ServerCapabilities) {
     if let Some(keyed) = running.keyed() {
         let (name, said) = keyed.capability(keyed.has_scope());

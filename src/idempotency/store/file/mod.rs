@@ -16,19 +16,19 @@ use std::{fmt, path::Path, sync::Arc, time::Duration};
 
 /// Keeps records in a file, so that they survive a restart of the process. Clones share it.
 ///
-/// One process has the file open at a time. A claim is on the disk before its tool runs, and an outcome
-/// before its caller gets it. Calls that come at the same time share a write.
+/// Only one process can have the file open. A claim is on the disk before its tool runs, and an
+/// outcome before its caller gets it. Calls at the same time share a write.
 ///
-/// A claim of a process that has ended counts as unknown at once when the file is opened again.
+/// When the file is opened again, a claim of a process that has ended counts as unknown at once.
 ///
 /// # Time
 ///
-/// No clock that can jump is looked at. Records age only while the file is open, so that they live for at
-/// least as long as they have to, and longer if the process was down.
+/// No wall clock is used. Records age only while the file is open, so they live at least as long as
+/// they have to, and longer if the process was down.
 ///
 /// # Blocking
 ///
-/// A thread of the store's own reads and writes. Dropping the last clone waits for what it has begun.
+/// A thread of the store reads and writes. Dropping the last clone waits for what it has begun.
 #[derive(Clone)]
 pub struct RedbStore {
     shared: Arc<Shared>,
@@ -47,12 +47,13 @@ impl Shared {
 }
 
 impl RedbStore {
-    /// Opens the file, or makes it, readable for its owner alone.
+    /// Opens or creates the file, readable only for its owner.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or written, is open in another process, is corrupt, is something else, or
-    /// is of a later version. The error names the file and the reason; the file stays as it is.
+    /// If the file cannot be read or written, is open in another process, is corrupt, is another kind
+    /// of file, or is of a later version. The error has the file and the reason. The file is not
+    /// changed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::on(open::open(path.as_ref())?)
     }
@@ -78,7 +79,7 @@ impl Store for RedbStore {
         Box::pin(answer)
     }
 
-    /// Written only now and then: leases are of this process.
+    /// Rarely written: leases belong to this process.
     fn renew<'a>(
         &'a self,
         record: &'a RecordId,

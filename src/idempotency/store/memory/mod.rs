@@ -11,19 +11,22 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The bound, unless it is set: half a million calls.
+/// The default bound: half a million calls.
 const CAPACITY: usize = 256 << 20;
 
 /// Keeps records in the memory of the process. Clones share them.
 ///
-/// The answer of a lost call is found after a lost connection, and not after a restart of the process.
+/// The answer of a lost call is found after a lost connection, and not after a restart of the
+/// process.
 ///
-/// Bounded by bytes: 256 MiB, unless [set](Self::with_capacity); that is half a million calls in the time
-/// for which outcomes are kept. They are taken as they are needed. If there is no room for a claim, the
-/// oldest answers are let go first, with a warning in the log: their calls are still known as done, and
-/// answered with the code `idempotency_not_kept`. If that is not enough, the claim fails and nothing with a key
-/// runs until records expire: a call that is forgotten before its time would run again. Whoever has more calls
-/// keeps outcomes for a [shorter time](crate::idempotency::IdempotencyBuilder::keep), or takes another store.
+/// The store is bounded by bytes: 256 MiB unless [set](Self::with_capacity), which is half a million
+/// calls in the time for which outcomes are kept. Memory is allocated as needed.
+///
+/// If there is no room for a claim, the oldest answers are dropped first, with a warning in the log.
+/// Their calls are still known as done, and are answered with the code `idempotency_not_kept`. If
+/// that is not enough, the claim fails, and no call with a key runs until records expire: a call
+/// whose record is dropped would run again. For more calls, keep outcomes for a [shorter
+/// time](crate::idempotency::IdempotencyBuilder::keep), or use another store.
 #[derive(Clone)]
 pub struct MemoryStore {
     shared: Arc<Mutex<Records>>,
@@ -36,7 +39,7 @@ impl MemoryStore {
         Self::with_capacity(CAPACITY)
     }
 
-    /// A store that holds at most so many bytes. A record counts for 512 bytes, and its outcome for its
+    /// A store of at most this size, in bytes. A record counts for 512 bytes, and its outcome for its
     /// length.
     #[must_use]
     pub fn with_capacity(bytes: usize) -> Self {
@@ -45,13 +48,13 @@ impl MemoryStore {
         }
     }
 
-    /// How many bytes are held.
+    /// How many bytes are in use.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.records().bytes
     }
 
-    /// Changes the records, and says so if answers are let go for the first time.
+    /// Changes the records, and reports the first time that answers are dropped.
     fn change<T>(&self, change: impl FnOnce(&mut Records) -> T) -> T {
         let (changed, is_full) = {
             let mut records = self.records();

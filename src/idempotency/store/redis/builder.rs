@@ -6,10 +6,10 @@ use redis::{
 };
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
-/// What the names of records begin with, unless it is set.
+/// The default prefix of the names of records.
 const PREFIX: &str = "mcp-resilience:idempotency:";
 
-/// How long the server may take for an answer, or a connection, unless it is set.
+/// The default time for an answer or a connection of the server.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Settings of a [`RedisStore`].
@@ -31,22 +31,23 @@ impl RedisBuilder {
         }
     }
 
-    /// What the names of records begin with: `mcp-resilience:idempotency:`, unless set. Replicas of one
-    /// server share it; different servers must not.
+    /// The prefix of the names of records. Replicas of one server share it; different servers must
+    /// not. Default: `mcp-resilience:idempotency:`.
     pub fn prefix(mut self, prefix: impl Into<Arc<str>>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// How long the server may take for an answer, or a connection: 1 s, unless set. Then the operation
-    /// is made again, for as long as the layer's
-    /// [patience](crate::idempotency::IdempotencyBuilder::patience) lasts.
+    /// How long the server may take for an answer or a connection. After it, the operation is
+    /// repeated within the layer's [patience](crate::idempotency::IdempotencyBuilder::patience).
+    /// Default: 1 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Connects, and tries the server out. A server that may evict records leaves a warning in the log.
+    /// Connects, and tests the server. If the server may evict records, there is a warning in the
+    /// log.
     ///
     /// # Errors
     ///
@@ -56,7 +57,8 @@ impl RedisBuilder {
         let client = Client::open(self.url.as_str()).map_err(|error| {
             StoreError::new("the URL of Redis is invalid").because(error.to_string())
         })?;
-        // The layer asks again by itself: no attempt to connect hides the one before.
+        // The layer asks again by itself, so one failed attempt to connect must not hide the previous
+        // one.
         let config = ConnectionManagerConfig::new()
             .set_number_of_retries(0)
             .set_connection_timeout(Some(self.timeout))
@@ -73,7 +75,7 @@ impl RedisBuilder {
     }
 }
 
-/// Some servers do not tell their settings.
+/// Some servers do not show their settings.
 async fn warn_of_eviction(store: &RedisStore) {
     let mut ask = redis::cmd("CONFIG");
     ask.arg("GET").arg("maxmemory-policy");

@@ -13,12 +13,13 @@ use std::{fmt, sync::Arc, time::Duration};
 /// Keeps records in Redis (5 or later) or Valkey, for replicas behind a balancer. Clones share the
 /// connection.
 ///
-/// A claim is one round trip, an outcome another: each is a script that runs in one step on the server. Leases
-/// are measured by the server's clock, and claims are fenced by their tokens. A connection that was lost
-/// is made anew.
+/// A claim takes one round trip, and an outcome another. Each is a script that runs as one step on
+/// the server. Leases are measured by the server's clock, and claims are fenced by their tokens. A
+/// lost connection is replaced.
 ///
-/// **What the server forgets is run again.** So it has to be durable and must not evict: `appendonly yes`,
-/// `appendfsync always`, `maxmemory-policy noeviction`. A replica that takes over may lack the last writes.
+/// **If the server loses a record, its call runs again.** So the server has to be durable and must
+/// not evict: `appendonly yes`, `appendfsync always`, `maxmemory-policy noeviction`. After a
+/// failover, the replica may lack the last writes.
 ///
 /// For `rediss://` turn on `tokio-rustls-comp` of the crate `redis`.
 #[derive(Clone)]
@@ -29,7 +30,7 @@ pub struct RedisStore {
 }
 
 impl RedisStore {
-    /// Connects to a server, as in `redis://127.0.0.1:6379/0`.
+    /// Connects to a server, such as `redis://127.0.0.1:6379/0`.
     ///
     /// # Errors
     ///
@@ -47,7 +48,7 @@ impl RedisStore {
         format!("{}{record}", self.prefix)
     }
 
-    /// Claims a record of its own and forgets it: whether the server can do what it has to.
+    /// Claims a record of its own and removes it: a test of the server.
     async fn try_out(&self) -> Result<(), StoreError> {
         let record = RecordId::from_bytes(rand::random());
         let minute = Duration::from_secs(60);
@@ -154,12 +155,12 @@ impl Store for RedisStore {
 }
 
 fn millis(duration: Duration) -> u64 {
-    // Redis counts in signed numbers, and the sum of two has to fit: a hundred years are as good.
+    // Redis counts in signed numbers, and the sum of two has to fit: a hundred years are enough.
     const LONG: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
     u64::try_from(duration.as_millis()).map_or(LONG, |millis| millis.min(LONG))
 }
 
-/// What went wrong, without the arguments of the command: they are nobody's business.
+/// The error, without the arguments of the command.
 fn failed(error: &RedisError) -> StoreError {
     let what = match error.code() {
         Some("READONLY") => "Redis is a read-only replica: connect to the primary",
