@@ -121,12 +121,13 @@
 //!
 //! With an [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer) in the preset, a call that has a key runs
 //! once. tower-mcp keeps only the members of `_meta` that it knows. Over stdio, [`ResilientLayer::run`] reads
-//! the key before tower-mcp does. Over HTTP, put an [`IdempotencyKey`](crate::call::IdempotencyKey) into the
-//! extensions of the request, or take the key from an
+//! the key before tower-mcp does, and the server says that it honours keys.
+//! Over HTTP it says nothing of them, so that no client relies on a key that does not arrive. There, put an
+//! [`IdempotencyKey`](crate::call::IdempotencyKey) into the extensions of the request, or take the key from an
 //! [argument](crate::idempotency::IdempotencyBuilder::argument). The tool gets the key as an
 //! `Extension<IdempotencyKey>`. All callers are one identity, unless a
-//! [scope](crate::idempotency::IdempotencyBuilder::scope) tells them apart. A task is not kept: a later attempt
-//! learns only that it has begun.
+//! [scope](crate::idempotency::IdempotencyBuilder::scope) tells them apart: set one if your callers must not see
+//! each other's answers. A task is not kept: a later attempt learns only that it has begun.
 //!
 //! # Limits of the adapter
 //!

@@ -1,7 +1,7 @@
 use crate::call::{IdempotencyKey, InvalidKey};
 use ::tower_mcp::protocol::RequestId;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::{
     collections::VecDeque,
     io,
@@ -11,18 +11,24 @@ use std::{
 };
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The limit of keys that wait for their requests: those of refused requests are never taken.
-const MOST: usize = 1024;
-
-/// The longest line that is searched for a key.
-const LINE: usize = 16 << 20;
+/// How many keys wait for their requests. Those of requests that tower-mcp refuses are never taken, so
+/// that the oldest go. It is far above the number of requests that wait at one time.
+const MOST: usize = 1 << 14;
 
 /// All names of a key contain this, in any case.
 const NAME: &[u8] = b"idempotency";
 
 type Key = Result<IdempotencyKey, InvalidKey>;
 
-/// The keys in `_meta` of requests over stdio.
+/// What comes on a line.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Batch(Vec<Value>),
+    One(Value),
+}
+
+/// The keys in `_meta` of the requests that come over stdio.
 ///
 /// tower-mcp keeps only the known members of `_meta`, so the keys are read before it.
 #[derive(Clone, Default)]
@@ -46,28 +52,26 @@ impl Keys {
     }
 
     fn note(&self, line: &[u8]) {
-        #[derive(Deserialize)]
-        struct Request {
-            id: Value,
-            params: Params,
-        }
-        #[derive(Deserialize)]
-        struct Params {
-            #[serde(rename = "_meta")]
-            meta: Map<String, Value>,
-        }
         if !has_name(line) {
             return;
         }
-        let Ok(Request { id, params }) = serde_json::from_slice(line) else {
-            return;
-        };
+        match serde_json::from_slice(line) {
+            Ok(Line::Batch(batch)) => batch.iter().for_each(|request| self.note_one(request)),
+            Ok(Line::One(request)) => self.note_one(&request),
+            // tower-mcp cannot read it either.
+            Err(_) => {}
+        }
+    }
+
+    fn note_one(&self, request: &Value) {
+        let id = &request["id"];
         let id = match (id.as_str(), id.as_i64()) {
             (Some(text), _) => RequestId::String(text.to_owned()),
             (None, Some(number)) => RequestId::Number(number),
             (None, None) => return,
         };
-        if let Some(key) = IdempotencyKey::of_request(Some(&params.meta), None) {
+        let meta = request["params"]["_meta"].as_object();
+        if let Some(key) = IdempotencyKey::of_request(meta, None) {
             let mut keys = self.keys();
             if keys.len() == MOST {
                 keys.pop_front();
@@ -104,9 +108,8 @@ impl<R: AsyncRead + Unpin> AsyncRead for KeyReader<R> {
         ready!(Pin::new(&mut self.reader).poll_read(cx, buffer))?;
         let Self { keys, line, .. } = &mut *self;
         for part in buffer.filled()[before..].split_inclusive(|byte| *byte == b'\n') {
-            if line.len() + part.len() <= LINE {
-                line.extend_from_slice(part);
-            }
+            // As long as it is: tower-mcp keeps all of it, too.
+            line.extend_from_slice(part);
             if part.ends_with(b"\n") {
                 keys.note(line);
                 line.clear();
@@ -151,6 +154,11 @@ mod tests {
             call(&json!("1"), &json!({"idempotencyKey": "order-2"})),
             call(&json!(2), &json!({"progressToken": "idempotency"})),
             "no JSON with idempotency\n".to_owned(),
+            format!(
+                "[{},{}]\n",
+                call(&json!(8), &json!({KEY_META: "order-8"})).trim_end(),
+                call(&json!(9), &json!({KEY_META: "order-9"})).trim_end(),
+            ),
             call(&json!(3), &json!({KEY_META: 5})),
         ];
         let keys = read(&lines.concat()).await;
@@ -162,6 +170,10 @@ mod tests {
         let id = RequestId::String("1".to_owned());
         assert_eq!(text(keys.take(&id)).as_deref(), Some("order-2"));
         assert_eq!(keys.take(&RequestId::Number(2)), None);
+        for id in [8, 9] {
+            let of_batch = text(keys.take(&RequestId::Number(id)));
+            assert_eq!(of_batch, Some(format!("order-{id}")));
+        }
         let refused = keys.take(&RequestId::Number(3));
         assert_eq!(refused, Some(Err(InvalidKey::NotAString)));
     }

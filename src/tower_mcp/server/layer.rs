@@ -25,6 +25,8 @@ pub struct ResilientLayer<S = PresetStack> {
     pub(super) life: Lifetime,
     pub(super) learned: Learned,
     pub(super) keys: Keys,
+    /// Whether the keys in `_meta` are read: only where this layer serves by itself.
+    pub(super) keys_arrive: bool,
 }
 
 impl ResilientLayer {
@@ -75,12 +77,14 @@ impl<S> ResilientLayer<S> {
             life,
             learned: Learned::default(),
             keys: Keys::default(),
+            keys_arrive: false,
         }
     }
 
-    /// Adds the capability for idempotency keys, passes keys to tools, and waits at the end of the
-    /// server for runs that have lost their caller. For a stack of your own with an
-    /// [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer). The preset does this by itself.
+    /// Hands idempotency keys to tools, and waits at the end of the server for the runs of this layer that
+    /// have lost their caller. Over stdio the server also says in its capabilities that it honours keys. For a
+    /// stack of your own that has an [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer); the preset does
+    /// so by itself.
     #[must_use]
     pub fn remembers(self, keyed: &IdempotencyHandle) -> Self {
         self.life.running.keep(keyed);

@@ -5,7 +5,7 @@ use super::{
 use crate::{
     failure::BoxError,
     fatal::Fatal,
-    serve::{Net, Running, thrown},
+    serve::{Net, thrown},
 };
 use ::tower_mcp::{
     McpRouter, RouterRequest, RouterResponse, StdioTransport,
@@ -113,8 +113,7 @@ where
             }
             _ => {
                 let answer = Net::under(self.router.call(request));
-                let (learned, running) =
-                    (self.layer.learned.clone(), self.layer.life.running.clone());
+                let layer = self.layer.clone();
                 Box::pin(async move {
                     // A panic would leave the client without an answer.
                     let mut inner = match answer.await {
@@ -122,11 +121,9 @@ where
                         Err(panic) => Err(json_rpc_error(thrown::report_panic(&panic))),
                     };
                     match &mut inner {
-                        Ok(McpResponse::ListTools(page)) => learn(&learned, page),
-                        Ok(McpResponse::Initialize(said)) => {
-                            tell(&running, &mut said.capabilities);
-                        }
-                        Ok(McpResponse::Discover(said)) => tell(&running, &mut said.capabilities),
+                        Ok(McpResponse::ListTools(page)) => learn(&layer.learned, page),
+                        Ok(McpResponse::Initialize(said)) => layer.tell(&mut said.capabilities),
+                        Ok(McpResponse::Discover(said)) => layer.tell(&mut said.capabilities),
                         _ => {}
                     }
                     Ok(RouterResponse { id, inner })
@@ -136,17 +133,50 @@ where
     }
 }
 
-/// Adds the abilities of the stack to the router's capabilities.
-fn tell(running: &Running, capabilities: &mut ServerCapabilities) {
-    if let Some(keyed) = running.keyed() {
-        let (name, said) = keyed.capability(keyed.has_scope());
-        let experimental = capabilities.experimental.get_or_insert_default();
-        experimental.insert(name.to_owned(), said.into());
+impl<S> ResilientLayer<S> {
+    /// Adds to what the router says of itself that the stack honours keys, if they arrive: a client repeats
+    /// calls with a key that it would not repeat otherwise.
+    fn tell(&self, capabilities: &mut ServerCapabilities) {
+        if let Some(keyed) = self.life.running.keyed()
+            && self.keys_arrive
+        {
+            let (name, said) = keyed.capability(keyed.has_scope());
+            let experimental = capabilities.experimental.get_or_insert_default();
+            experimental.insert(name.to_owned(), said.into());
+        }
     }
 }
 
 impl<S> fmt::Debug for Resilient<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Resilient").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ResilientLayer;
+    use crate::{ResilienceLayer, idempotency::IdempotencyLayer};
+    use ::tower_mcp::{JsonRpcRequest, JsonRpcService, McpRouter};
+    use serde_json::{Value, json};
+    use tower::Layer;
+
+    #[tokio::test]
+    async fn a_server_says_that_it_honours_keys_only_where_they_arrive() {
+        for keys_arrive in [false, true] {
+            let preset = ResilienceLayer::builder().idempotency(IdempotencyLayer::new());
+            let mut layer = ResilientLayer::with_preset(&preset.build().expect("a preset"));
+            layer.keys_arrive = keys_arrive;
+            let mut service = JsonRpcService::new(layer.layer(McpRouter::new()));
+            let client = json!({"name": "raw", "version": "1"});
+            let params = json!({
+                "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client,
+            });
+            let request = JsonRpcRequest::new(0, "initialize").with_params(params);
+            let answer = json!(service.call_single(request).await.expect("an answer"));
+            let experimental = &answer["result"]["capabilities"]["experimental"];
+            let said = &experimental["io.crates.mcp-resilience/idempotency"];
+            assert_eq!(*said != Value::Null, keys_arrive, "{answer}");
+        }
     }
 }

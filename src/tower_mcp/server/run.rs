@@ -64,9 +64,10 @@ where
         life.conclude(outcome).await
     }
 
-    async fn serve_one(self, transport: StdioTransport, mut stop: Stop) -> Result<(), Fatal> {
+    async fn serve_one(mut self, transport: StdioTransport, mut stop: Stop) -> Result<(), Fatal> {
         let life = self.life.clone();
         let keys = self.keys.clone();
+        self.keys_arrive = true;
         let mut transport = transport.layer(self);
         let handle = transport.handle();
         let (stdin, stdout) = serve::stdio();
