@@ -2,7 +2,8 @@
 
 use super::{
     beginnings::Beginnings,
-    names::{ABOUT, ABOUT_FIRST, MEASURES, TERMS, WHOLE, WORDS},
+    first,
+    names::{ABOUT, ABOUT_FIRST, FOREIGN, MEASURES, TERMS, WHOLE, WORDS},
 };
 use arrayvec::ArrayVec;
 
@@ -20,8 +21,32 @@ pub(crate) enum Key {
 
 /// Reads a name in any case (`apiKey`, `API_KEY`, `api-key`, `api.key`).
 pub(crate) fn read(name: &str) -> Key {
-    if may_be_secret(name.as_bytes()) {
+    if may_be_secret(name.as_bytes()) && name.is_ascii() {
         Words::of(name).read(false)
+    } else if name.is_ascii() {
+        Key::Harmless
+    } else {
+        foreign(name)
+    }
+}
+
+/// A name with letters beyond ASCII: of another script, or with marks and widths that do not matter.
+#[cold]
+fn foreign(name: &str) -> Key {
+    let name = first(name, LONGEST);
+    if FOREIGN.contains(&name.to_lowercase().as_str()) {
+        return Key::Secret;
+    }
+    let plain = |c: char| match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        'ñ' | 'Ñ' => 'n',
+        'é' | 'è' | 'ê' | 'É' => 'e',
+        c if c.is_ascii() => c,
+        _ => ' ',
+    };
+    let name: String = name.chars().map(plain).collect();
+    if may_be_secret(name.as_bytes()) {
+        Words::of(&name).read(false)
     } else {
         Key::Harmless
     }

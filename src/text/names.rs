@@ -79,6 +79,7 @@ pub(super) const TERMS: &[&str] = &[
     "codeverifier",
     "oauthverifier",
     "clientassertion",
+    "samlresponse",
     "sessid",
     "jsessionid",
 ];
@@ -86,7 +87,22 @@ pub(super) const TERMS: &[&str] = &[
 /// Names that count as the last word: `db_pass`, but neither `compass` nor `pass_rate`.
 pub(super) const WORDS: &[&str] = &[
     "auth", "pwd", "pass", "pin", "otp", "jwt", "dsn", "cvv", "cvc", "ssn", "sig", "pat", "cred",
-    "pgpass", "pw", "hmac", "senha",
+    "pgpass", "pw", "hmac", "senha", "passe",
+];
+
+/// Names in other scripts, as the whole name.
+pub(super) const FOREIGN: &[&str] = &[
+    "密码",
+    "密碼",
+    "口令",
+    "パスワード",
+    "暗証番号",
+    "пароль",
+    "비밀번호",
+    "암호",
+    "κωδικός",
+    "סיסמה",
+    "كلمةالسر",
 ];
 
 /// Names that count if they are the whole name.

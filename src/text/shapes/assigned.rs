@@ -48,6 +48,10 @@ impl Name {
         Some(Self { range, is_quoted })
     }
 
+    pub(super) fn start(&self) -> usize {
+        self.range.start
+    }
+
     pub(super) fn as_str<'t>(&self, text: &'t str) -> &'t str {
         &text[self.range.clone()]
     }
@@ -93,8 +97,9 @@ impl Assignment {
         let bytes = text.as_bytes();
         // `==`, `=>` and `:=` are one sign.
         let after = match bytes[at] {
-            // `%3D` and a full-width sign.
-            b'%' | 0xef => at + 3,
+            b'%' | b'\\' => at + escaped_sign(&bytes[at..])?,
+            // A full-width sign.
+            0xef => at + 3,
             _ => at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'=' | b'>'))),
         };
         // `**Password:** …` in Markdown.
@@ -153,6 +158,10 @@ impl Assignment {
             .iter()
             .any(|weak| name.eq_ignore_ascii_case(weak));
         if is_weak && !self.is_tight {
+            return None;
+        }
+        // A sentence in the language of the name.
+        if !name.is_ascii() && !value.is_ascii() {
             return None;
         }
         let is_prose = prose::is_word(value);
@@ -227,7 +236,8 @@ fn name_before(text: &str, at: usize) -> Option<(Range<usize>, bool)> {
         let start = start + name_after_quote(&text[..start], &text[start..end]);
         return (start < end).then_some((start..end, true));
     }
-    let unquoted = back(end, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']'), 1);
+    // `environ['NAME'] = …` has two.
+    let unquoted = back(end, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']'), 2);
     let is_quoted = unquoted < end;
     let end = if is_quoted {
         back(unquoted, |byte| byte == b'\\', 16)
@@ -257,6 +267,19 @@ fn name_after_quote(before: &str, name: &str) -> usize {
     let mut ends = ends.iter();
     let end = ends.find(|(sign, end)| before.ends_with(sign) && name.starts_with(end));
     end.map_or(0, |(_, end)| end.len())
+}
+
+/// The length of an escaped `=` or `:` with which a text begins: `%3D`, `%253D`, `\u003d`.
+pub(super) fn escaped_sign(text: &[u8]) -> Option<usize> {
+    let begin = match text.first()? {
+        b'%' if text.starts_with(b"%25") => 3,
+        b'%' => 1,
+        _ if text.starts_with(b"\\u00") => 4,
+        _ => return None,
+    };
+    let sign = text.get(begin..begin + 2)?;
+    let is_one = sign[0] == b'3' && matches!(sign[1] | 0x20, b'd' | b'a');
+    is_one.then_some(begin + 2)
 }
 
 /// What a program writes where there is no value.

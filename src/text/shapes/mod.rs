@@ -5,10 +5,12 @@
 //! long.
 
 mod assigned;
+mod commands;
 mod element;
 mod pairs;
 mod pem;
 mod prose;
+mod refused;
 mod schemes;
 mod source;
 mod spoken;
@@ -100,9 +102,9 @@ impl<'t> Scan<'t> {
                 b'-' if self.bytes.get(at + 1) == Some(&b'>') => self.separator(at),
                 b'-' => pem::block(&self.text, at).or_else(|| self.flag(at)),
                 b' ' | b'\t' if self.has_underscore => spoken::after_identifier(&self.text, at),
-                b'[' | b'(' => {
-                    spoken::second(&self.text, at).or_else(|| spoken::shown(&self.text, at))
-                }
+                b'[' | b'(' => spoken::second(&self.text, at)
+                    .or_else(|| spoken::shown(&self.text, at))
+                    .or_else(|| (byte == b'(').then(|| refused::row(&self.text, at))?),
                 b'@' => url::password(&self.text, at),
                 0xef if self.is_wide_sign(at) => self.separator(at),
                 b'>' => element::content(&self.text, at),
@@ -115,8 +117,8 @@ impl<'t> Scan<'t> {
                 }
                 b'%' | b'\\' => {
                     may_be_escaped = true;
-                    if self.is_escaped_sign(at) {
-                        self.separator(at)
+                    if assigned::escaped_sign(&self.bytes[at..]).is_some() {
+                        url::escaped_user(&self.text, at).or_else(|| self.separator(at))
                     } else {
                         None
                     }
@@ -146,8 +148,14 @@ impl<'t> Scan<'t> {
         }
         let after_name = match first | 0x20 {
             b'b' => schemes::credential(&self.text, at),
-            b'a' | b'i' | b'o' | b'p' | b's' | b't' | b'v' => spoken::value(&self.text, at),
+            b'a' | b'o' | b'p' | b's' | b't' | b'v' => spoken::value(&self.text, at),
+            b'i' => spoken::value(&self.text, at).or_else(|| refused::before_name(&self.text, at)),
+            b'd' => refused::before_name(&self.text, at),
             _ => None,
+        };
+        let after_name = match first {
+            b'A' | b'P' => after_name.or_else(|| commands::of_protocol(&self.text, at)),
+            _ => after_name,
         };
         after_name.or_else(|| tokens::known(&self.text, at))
     }
@@ -157,7 +165,11 @@ impl<'t> Scan<'t> {
             return Some(user);
         }
         let name = assigned::Name::before(&self.text, at)?;
-        let is_paired = is_name(name.as_str(&self.text)) || is_value(name.as_str(&self.text));
+        if let Some(input) = refused::input(&self.text, name.as_str(&self.text), name.start(), at) {
+            return Some(input);
+        }
+        let key = name.as_str(&self.text);
+        let is_paired = is_name(key) || is_value(key) || pairs::is_input(key);
         if !is_paired && !name.may_be_secret(&self.text) {
             return None;
         }
@@ -181,12 +193,6 @@ impl<'t> Scan<'t> {
         rest.starts_with("＝".as_bytes()) || rest.starts_with("：".as_bytes())
     }
 
-    /// `%3D` or `%3A`.
-    fn is_escaped_sign(&self, at: usize) -> bool {
-        let sign = self.bytes.get(at..at + 3);
-        sign.is_some_and(|sign| sign.starts_with(b"%3") && matches!(sign[2] | 0x20, b'd' | b'a'))
-    }
-
     /// `--password value` or `-u user:password`, also as two strings of a list.
     fn flag(&self, at: usize) -> Option<Range<usize>> {
         if !self.begins_word(at) {
@@ -194,7 +200,8 @@ impl<'t> Scan<'t> {
         }
         let is_long = self.bytes.get(at + 1) == Some(&b'-');
         let name = at + 1 + usize::from(is_long);
-        spoken::user(&self.text, name)
+        commands::flag(&self.text, name)
+            .or_else(|| spoken::user(&self.text, name))
             .or_else(|| is_long.then(|| spoken::flag(&self.text, name))?)
     }
 

@@ -21,6 +21,7 @@ const NAMES: &[&str] = &[
     "label",
     "element",
     "selector",
+    "loc",
 ];
 const VALUES: &[&str] = &[
     "value",
@@ -47,6 +48,11 @@ pub(crate) fn is_name(key: &str) -> bool {
 /// Whether this member is the one that is named.
 pub(crate) fn is_value(key: &str) -> bool {
     is_one_of(VALUES, &VALUE_BEGINNINGS, key)
+}
+
+/// Whether this member is what stood at a place that another one names.
+pub(super) fn is_input(key: &str) -> bool {
+    key == "input"
 }
 
 /// Of those that have two characters.
@@ -76,7 +82,15 @@ fn is_one_of(names: &[&str], beginnings: &Beginnings, key: &str) -> bool {
 
 /// Whether what names a member, or describes a field of a form (`Password field`), names a secret.
 pub(crate) fn names_a_secret(name: &str) -> bool {
-    let name = name.trim_end();
+    // A place in a document has the name at its end: `["body", "password"]`.
+    let name = match name
+        .strip_prefix('[')
+        .and_then(|list| list.strip_suffix(']'))
+    {
+        Some(list) => list.rsplit(',').next().unwrap_or_default(),
+        None => name,
+    };
+    let name = name.trim_matches([' ', '"', '\'']);
     let end = name.len().checked_sub(" field".len());
     let (kept, field) = end
         .and_then(|end| name.split_at_checked(end))
@@ -93,6 +107,8 @@ pub(crate) fn names_a_secret(name: &str) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     is_secret: bool,
+    /// Whether it is an error that tells of a place, and of what stood there.
+    is_of_place: bool,
     value: Option<Range<usize>>,
 }
 
@@ -101,6 +117,7 @@ impl Pairs {
     pub(super) fn of_secret() -> Self {
         Self {
             is_secret: true,
+            is_of_place: false,
             value: None,
         }
     }
@@ -111,7 +128,11 @@ impl Pairs {
         let range = &member.value.range;
         if is_name(key) && names_a_secret(text.get(range.clone())?) {
             self.is_secret = true;
+            self.is_of_place = matches!(key, "loc" | "field");
             return self.value.take();
+        }
+        if is_input(key) {
+            return self.is_of_place.then(|| range.clone());
         }
         if !is_value(key) {
             return None;

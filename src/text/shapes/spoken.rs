@@ -64,10 +64,23 @@ pub(super) fn value(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
         Form::Bare if is_in_brackets && is_password => {
             !prose::is_word(word) && text[value.range.end..].starts_with(')')
         }
-        Form::Bare => prose::is_told(word, may_be_number),
+        Form::Bare => {
+            prose::is_told(word, may_be_number)
+                || (*name == "password" && is_of_netrc(text, at) && !prose::is_word(word))
+        }
         Form::Group => false,
     };
     is_one.then_some(value.range)
+}
+
+/// Whether a user stands before it as in a `.netrc`: `login emma password x`.
+fn is_of_netrc(text: &str, at: usize) -> bool {
+    let mut start = at.saturating_sub(64);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let mut words = text[start..at].split_whitespace().rev();
+    words.nth(1) == Some("login")
 }
 
 /// What may stand between a name and its value, after a space.
@@ -130,7 +143,8 @@ pub(super) fn after_identifier(text: &Source<'_>, at: usize) -> Option<Range<usi
     if !name.contains('_') || keys::read(name) == Key::Harmless {
         return None;
     }
-    let value = value::at(text, at)?;
+    let (start, _) = after_name(text, at)?;
+    let value = value::at(text, start)?;
     let is_one = value.form == Form::Bare && prose::is_told(&text[value.range.clone()], false);
     is_one.then_some(value.range)
 }
@@ -152,7 +166,8 @@ pub(super) fn second(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     is_one.then_some(value.range)
 }
 
-/// What a type with the name of a secret shows: `Secret("x")`.
+/// What a type with the name of a secret shows, or what one is set to: `Secret("x")`,
+/// `setPassword("x")`.
 pub(super) fn shown(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let before = text.as_bytes()[..at].iter().rev().take(64);
     let length = before
@@ -160,7 +175,14 @@ pub(super) fn shown(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
         .count();
     let name = &text[at - length..at];
     let is_type = name.starts_with(|c: char| c.is_ascii_uppercase());
-    if !is_type || name == "Token" || keys::read(name) == Key::Harmless {
+    let is_set = || {
+        let what = name.strip_prefix("set").or(name.strip_prefix("with"));
+        what.is_some_and(|what| what.starts_with(|c: char| c.is_ascii_uppercase()))
+    };
+    let is_built =
+        || text[..at - length].ends_with('.') && (name.contains("pass") || name.contains("secret"));
+    let may_be_one = (is_type && name != "Token") || is_set() || is_built();
+    if !may_be_one || keys::read(name) == Key::Harmless {
         return None;
     }
     let value = value::at(text, at + 1)?;
@@ -217,9 +239,6 @@ pub(super) fn flag(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
 /// What follows `-u` or `--user`, if there is a password in it and not the number of a group.
 pub(super) fn user(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
-    if let Some(password) = password(text, at) {
-        return Some(password);
-    }
     let name = ["u ", "user ", "proxy-user ", "user=", "proxy-user="]
         .iter()
         .find(|name| rest.starts_with(**name))?;
@@ -227,33 +246,4 @@ pub(super) fn user(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let (_, password) = text[value.range.clone()].split_once(':')?;
     let is_one = password.bytes().any(|byte| !byte.is_ascii_digit()) && !password.starts_with("//");
     is_one.then_some(value.range)
-}
-
-/// `sshpass -p x`, `mysql -px`.
-fn password(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
-    let rest = text[at..].strip_prefix('p')?;
-    let before = text[..at.checked_sub(1)?].trim_end();
-    if text[..at].ends_with("--") {
-        return None;
-    }
-    let start = if rest.starts_with(' ') && before.ends_with("sshpass") {
-        at + 2
-    } else if last_part(before).contains("mysql") && !rest.starts_with(' ') {
-        at + 1
-    } else {
-        return None;
-    };
-    let value = value::at(text, start)?;
-    text.charge(before.len().min(256));
-    (!value.range.is_empty()).then_some(value.range)
-}
-
-/// The end of a text, as far as a command is looked for.
-fn last_part(text: &str) -> &str {
-    let mut start = text.len().saturating_sub(128);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    let near = &text[start..];
-    near.rsplit(['\n', ';', '|']).next().unwrap_or(near)
 }

@@ -16,18 +16,21 @@ const PATH: IsPart = |byte| DASHED(byte) || byte == b'/';
 /// The beginning, how many characters follow at least, and which ones. Sorted by the first character.
 const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("1//0", 20, DASHED),
+    ("APA91b", 24, DASHED),
     ("ATBB", 24, WORD),
     ("AIza", 30, DASHED),
     ("ATATT3", 20, |byte| DASHED(byte) || byte == b'='),
     ("ATCTT3", 20, |byte| DASHED(byte) || byte == b'='),
     ("AGE-SECRET-KEY-1", 16, UPPER),
     ("CCIPAT_", 20, WORD),
+    ("CFPAT-", 20, DASHED),
     ("EAACEdEose0cBA", 16, WORD),
     ("GOCSPX-", 16, DASHED),
     ("NRAK-", 16, DASHED),
     ("PMAK-", 16, DASHED),
     ("SG.", 30, DOTTED),
     ("apify_api_", 20, WORD),
+    ("atlasv1.", 16, DASHED),
     ("csk-", 20, DASHED),
     ("discord.com/api/webhooks/", 8, PATH),
     ("discordapp.com/api/webhooks/", 8, PATH),
@@ -68,10 +71,12 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("hooks.slack.com/services/", 8, PATH),
     ("hooks.slack.com/workflows/", 8, PATH),
     ("hooks.slack.com/triggers/", 8, PATH),
+    ("hooks.zapier.com/hooks/catch/", 8, PATH),
     ("hf_", 20, WORD),
     ("hvs.", 16, DASHED),
     ("hvb.", 16, DASHED),
     ("hvr.", 16, DASHED),
+    ("jina_", 32, WORD),
     ("lin_api_", 16, WORD),
     ("lin_oauth_", 16, WORD),
     ("nvapi-", 20, DASHED),
@@ -83,6 +88,8 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("pscale_tkn_", 16, DOTTED),
     ("pscale_oauth_", 16, DOTTED),
     ("pypi-", 20, DASHED),
+    ("pat-na1-", 32, DASHED),
+    ("pat-eu1-", 32, DASHED),
     ("phx_", 20, WORD),
     ("pul-", 20, WORD),
     ("rk_live_", 8, WORD),
@@ -109,6 +116,9 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("sbp_", 20, WORD),
     ("tvly-", 12, DASHED),
     ("tfp_", 20, WORD),
+    ("webhook.office.com/webhookb2/", 8, |byte| {
+        PATH(byte) || byte == b'@'
+    }),
     ("whsec_", 8, |byte| {
         WORD(byte) || matches!(byte, b'+' | b'/' | b'=')
     }),
@@ -137,6 +147,7 @@ const EXACT: &[(&str, usize, IsPart)] = &[
     ("SK", 32, HEX),
     ("key-", 32, HEX),
     ("dapi", 32, HEX),
+    ("fc-", 32, HEX),
 ];
 
 static BEGINNINGS: Beginnings = {
@@ -230,7 +241,16 @@ pub(super) fn known(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
             return None;
         }
         let length = run(rest.strip_prefix(begin.as_bytes())?, *is_part);
-        (length >= *least).then_some(begin.len() + length)
+        let token = &rest[begin.len()..begin.len() + length];
+        // Words with dashes between them: `xai-is-the-name-of-a-company`.
+        let is_dash = |byte: &u8| matches!(byte, b'-' | b'_');
+        let is_prose = || {
+            token.iter().any(is_dash)
+                && token
+                    .iter()
+                    .all(|byte| byte.is_ascii_lowercase() || is_dash(byte))
+        };
+        (length >= *least && !is_prose()).then_some(begin.len() + length)
     });
     let exact = || {
         EXACT.iter().find_map(|(begin, length, is_part)| {

@@ -23,6 +23,18 @@ pub(super) fn user(text: &str, at: usize) -> Option<Range<usize>> {
     (!user.is_empty() && !NOBODY.contains(&user)).then_some(start..start + end)
 }
 
+/// The same in a URL that is a parameter of another: `https%3A%2F%2Femma%3Ax%40db.example`.
+pub(super) fn escaped_user(text: &str, at: usize) -> Option<Range<usize>> {
+    const SIGN: &str = "%3a%2f%2f";
+    let sign = text.get(at..at + SIGN.len())?;
+    let start = at + SIGN.len();
+    let rest = first(&text[start..], LONGEST);
+    let rest = &rest[..rest.find(|c| ends_url(c) || c == '&').unwrap_or(rest.len())];
+    let host = rest.find("%2F").or_else(|| rest.find("%2f"));
+    let end = rest[..host.unwrap_or(rest.len())].rfind("%40")?;
+    (end > 0 && sign.eq_ignore_ascii_case(SIGN)).then_some(start..start + end)
+}
+
 fn ends_url(c: char) -> bool {
     c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '`' | '<' | '>' | '\\')
 }

@@ -35,6 +35,16 @@ pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
             form: Form::Quoted,
         });
     }
+    if let Some((open, close)) = typographic_quotes(&text[start..]) {
+        let start = start + open.len();
+        let near = first(&text[start..], 1024);
+        let end = start + near.find(close).unwrap_or(near.len());
+        text.charge(end - start);
+        return Some(Value {
+            range: start..end,
+            form: Form::Quoted,
+        });
+    }
     let backslashes = bytes[start..]
         .iter()
         .take_while(|byte| **byte == b'\\')
@@ -92,6 +102,22 @@ pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
 const ESCAPED_QUOTES: &[&str] = &[
     "&quot;", "&#34;", "&#39;", "&apos;", "%22", "%27", "\\u0022", "\\u0027",
 ];
+
+/// Quotes as people print them, if a text begins with one.
+fn typographic_quotes(text: &str) -> Option<(&'static str, char)> {
+    const QUOTES: [(&str, char); 6] = [
+        ("\u{201c}", '\u{201d}'),
+        ("\u{2018}", '\u{2019}'),
+        ("\u{ab}", '\u{bb}'),
+        ("\u{201e}", '\u{201c}'),
+        ("\u{2039}", '\u{203a}'),
+        ("\u{300c}", '\u{300d}'),
+    ];
+    if text.as_bytes().first()?.is_ascii() {
+        return None;
+    }
+    QUOTES.into_iter().find(|(open, _)| text.starts_with(open))
+}
 
 /// The escaped quote that a text begins with.
 fn escaped_quote(text: &str) -> Option<&'static str> {

@@ -197,6 +197,16 @@ async fn the_work_for_texts_of_overlapping_values_is_bounded() {
         "['password','",
         "password:\n ",
         "[(\"pin\",",
+        "input_value=",
+        "invalid value '",
+        "duplicate entry 'a' for key '",
+        "(token)=(",
+        "%253D",
+        "password%3A%2F%2Fa%40",
+        "password “",
+        "login a password ",
+        "AUTH PLAIN ",
+        "docker login -p ",
     ];
     for unit in units {
         let text = unit.repeat(16 * 1024 / unit.len());
