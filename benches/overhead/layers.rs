@@ -93,8 +93,7 @@ fn builder(kind: Kind, log: CallLogLayer) -> ResilienceBuilder {
         return builder;
     }
     let retry = RetryLayer::builder()
-        .waits(|| repeat(Duration::ZERO))
-        .no_budget()
+        .policy(Policy::new().waits(|| repeat(Duration::ZERO)).no_budget())
         .build();
     builder.retry(retry.expect("valid settings"))
 }
