@@ -13,7 +13,10 @@ mod progress;
 
 use allocation_counter::measure;
 use call::{Answer, Call, Kind, Tool};
-use mcp_resilience::{Failure, ResilienceLayer, call_log::CallLogLayer};
+use mcp_resilience::{
+    Failure, ResilienceLayer,
+    call_log::{CallLogLayer, Record},
+};
 use std::{
     pin::Pin,
     task::{Context, Waker},
@@ -53,6 +56,28 @@ fn the_preset_with_the_log_off_allocates_the_copy_of_the_request_and_the_timer_o
     let alone = counted(&mut |call| Box::pin(answered(readied(&mut bare).call(call))));
     let wrapped = counted(&mut |call| Box::pin(answered(readied(&mut waited_for).call(call))));
     assert_eq!(wrapped, alone + copy + 1, "waited for");
+}
+
+#[test]
+fn a_line_of_the_log_allocates_seven_times() {
+    let rendered = |record: &Record<'_>| {
+        std::hint::black_box(record.to_json());
+    };
+    let allocated = |log: CallLogLayer| {
+        let layer = ResilienceLayer::builder().log(log).build().unwrap();
+        let mut stack = layer.layer(tool());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let mut call = |request| runtime.block_on(answered(readied(&mut stack).call(request)));
+        // What is made once is made before it counts.
+        call(Call::new());
+        let request = Call::new();
+        measure(|| call(request)).count_total
+    };
+    let line = allocated(CallLogLayer::new(rendered)) - allocated(CallLogLayer::off());
+    assert_eq!(line, 7);
 }
 
 #[test]

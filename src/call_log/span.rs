@@ -77,23 +77,21 @@ impl Begin<'_> {
 impl End<'_> {
     /// Records how the call ended, as on the line.
     pub(super) fn close(&self, span: &Span) {
-        span.record("mcp_resilience.outcome", self.outcome.as_str());
-        span.record("mcp_resilience.attempts", i64::from(self.attempts));
-        span.record(
-            "mcp_resilience.waited_ms",
-            telemetry::number(self.waited_ms),
-        );
-        let Some(error_type) = self.error_type else {
-            return;
-        };
-        let text = match self.message {
+        let description = self.error_type.map(|_| match self.message {
             Some(message) => shown(message, NAME_LIMIT),
             None => escaped(self.error.unwrap_or_default(), NAME_LIMIT, &[]),
-        };
-        telemetry::fail_as(span, error_type, &text);
-        if let Some(code) = self.status_code {
-            span.record("rpc.response.status_code", code);
-        }
+        });
+        // At once, since some subscribers write all fields anew for each record.
+        tracing::record_all!(
+            span,
+            "mcp_resilience.outcome" = self.outcome.as_str(),
+            "mcp_resilience.attempts" = i64::from(self.attempts),
+            "mcp_resilience.waited_ms" = telemetry::number(self.waited_ms),
+            "error.type" = self.error_type,
+            "rpc.response.status_code" = self.error_type.and(self.status_code),
+            "otel.status_code" = self.error_type.map(|_| "ERROR"),
+            "otel.status_description" = description.as_deref(),
+        );
     }
 }
 

@@ -117,21 +117,19 @@ use tracing::{Span, field};
 
 /// Says of a span why its work failed.
 pub(crate) fn fail(span: &Span, failure: &Failure) {
-    let text = match failure.rpc_error() {
+    let error = failure.rpc_error();
+    let text = match error {
         Some(error) => shown(&error.message, NAME_LIMIT),
         None => shown(&failure.redacted_chain(), NAME_LIMIT),
     };
-    fail_as(span, &error_type(failure), &text);
-    if let Some(error) = failure.rpc_error() {
-        span.record("rpc.response.status_code", field::display(error.code));
-    }
-}
-
-/// The same in words of ours, with a text that is shown already.
-pub(crate) fn fail_as(span: &Span, error_type: &str, shown: &str) {
-    span.record("error.type", error_type);
-    span.record("otel.status_code", "ERROR");
-    span.record("otel.status_description", shown);
+    // At once, since some subscribers write all fields anew for each record.
+    tracing::record_all!(
+        span,
+        "error.type" = &*error_type(failure),
+        "rpc.response.status_code" = error.map(|error| field::display(error.code)),
+        "otel.status_code" = "ERROR",
+        "otel.status_description" = text.as_str(),
+    );
 }
 
 /// Says of the current span, if it is that of an attempt, which way the request goes.
