@@ -10,10 +10,12 @@
 use crate::failure::{Failure, Stopped};
 use std::{
     cell::RefCell,
+    fmt,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Duration,
 };
 use tokio::time::Instant;
 
@@ -21,22 +23,29 @@ thread_local! {
     static CURRENT: RefCell<Option<BeginBy>> = const { RefCell::new(None) };
 }
 
-/// The end of the time in which one attempt may begin.
-#[derive(Clone, Debug)]
+/// The end of the time in which one attempt may begin, and whether it may begin now.
+#[derive(Clone)]
 pub(crate) struct BeginBy(Arc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
-    at: Instant,
+    at: Option<Instant>,
+    gate: Option<Box<Gate>>,
     is_missed: AtomicBool,
 }
 
+/// Says how much longer the attempt has to wait, or fails it.
+pub(crate) type Gate = dyn Fn() -> Result<Option<Duration>, Failure> + Send + Sync;
+
 impl BeginBy {
-    pub(crate) fn new(at: Instant) -> Self {
-        Self(Arc::new(Inner {
-            at,
-            is_missed: AtomicBool::new(false),
-        }))
+    /// None if the attempt may begin at any time.
+    pub(crate) fn new(at: Option<Instant>, gate: Option<Box<Gate>>) -> Option<Self> {
+        (at.is_some() || gate.is_some()).then(|| {
+            Self(Arc::new(Inner {
+                at,
+                gate,
+                is_missed: AtomicBool::new(false),
+            }))
+        })
     }
 
     /// The time for the call that is being made on this thread.
@@ -45,12 +54,20 @@ impl BeginBy {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    pub(crate) fn at(&self) -> Instant {
+    pub(crate) fn at(&self) -> Option<Instant> {
         self.0.at
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        self.0.at <= Instant::now()
+        self.0.at.is_some_and(|at| at <= Instant::now())
+    }
+
+    /// How much longer the attempt has to wait for what the server asked of another call. Ask when it would begin.
+    pub(crate) fn held(&self) -> Result<Option<Duration>, Failure> {
+        match &self.0.gate {
+            Some(gate) => gate(),
+            None => Ok(None),
+        }
     }
 
     /// Fails an attempt that can no longer begin in time.
@@ -65,6 +82,12 @@ impl BeginBy {
     /// Whether the attempt failed because of this.
     pub(crate) fn is_missed(&self) -> bool {
         self.0.is_missed.load(Relaxed)
+    }
+}
+
+impl fmt::Debug for BeginBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BeginBy").field(&self.0.at).finish()
     }
 }
 

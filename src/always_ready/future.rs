@@ -36,6 +36,8 @@ struct Waiting<S, Req> {
     // Set if this is a repeat.
     begin_by: Option<BeginBy>,
     timer: Option<Pin<Box<Sleep>>>,
+    // While the server asked another call to wait.
+    held: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S, Req> ResponseFuture<S, Req>
@@ -56,6 +58,7 @@ where
             patience,
             begin_by: BeginBy::current(),
             timer: None,
+            held: None,
         }));
         Self { state }
     }
@@ -63,7 +66,7 @@ where
 
 impl<S, Req> Future for ResponseFuture<S, Req>
 where
-    S: Service<Req>,
+    S: Service<Req> + Clone,
     S::Error: Into<BoxError> + 'static,
 {
     type Output = Result<S::Response, Failure>;
@@ -85,16 +88,28 @@ where
 
 impl<S, Req> Waiting<S, Req>
 where
-    S: Service<Req>,
+    S: Service<Req> + Clone,
     S::Error: Into<BoxError>,
 {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<S::Future, Failure>> {
-        if let Poll::Ready(readied) = self.service.poll_ready(cx) {
+        if let Some(held) = &mut self.held {
+            ready!(held.as_mut().poll(cx));
+            self.held = None;
+        }
+        while let Poll::Ready(readied) = self.service.poll_ready(cx) {
             readied.map_err(|error| Failure::from_any(error).spent())?;
             let begin_by = self.begin_by.as_ref();
             // A timer may be late, for example after the machine slept.
             if let Some(missed) = begin_by.filter(|begin_by| begin_by.is_over()) {
                 return Poll::Ready(Err(missed.miss()));
+            }
+            if let Some(wait) = begin_by.map_or(Ok(None), BeginBy::held)? {
+                // What was made ready may hold a place that others need meanwhile.
+                self.service = self.service.clone();
+                let held = self.held.insert(Box::pin(tokio::time::sleep(wait)));
+                ready!(held.as_mut().poll(cx));
+                self.held = None;
+                continue;
             }
             let call = self.call.take().expect("a call is made once");
             let service = &mut self.service;
@@ -104,14 +119,16 @@ where
             // A limit that cannot be expressed is none.
             let patience = self.patience;
             let until = patience.and_then(|patience| Instant::now().checked_add(patience));
-            let last_begin = self.begin_by.as_ref().map(BeginBy::at);
+            let last_begin = self.begin_by.as_ref().and_then(BeginBy::at);
             let until = until.into_iter().chain(last_begin).min();
             self.timer = until.map(|until| Box::pin(tokio::time::sleep_until(until)));
         }
         if let Some(timer) = &mut self.timer {
             ready!(timer.as_mut().poll(cx));
             let missed = self.begin_by.as_ref();
-            if let Some(missed) = missed.filter(|begin_by| begin_by.at() <= timer.deadline()) {
+            if let Some(missed) =
+                missed.filter(|begin_by| begin_by.at().is_some_and(|at| at <= timer.deadline()))
+            {
                 return Poll::Ready(Err(missed.miss()));
             }
             let patience = self.patience.unwrap_or_default();

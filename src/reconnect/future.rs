@@ -182,7 +182,7 @@ where
 }
 
 fn last_begin(begin_by: Option<&BeginBy>) -> Option<Instant> {
-    begin_by.map(BeginBy::at)
+    begin_by.and_then(BeginBy::at)
 }
 
 /// The window of a repeat, if it has ended.

@@ -57,6 +57,14 @@ impl Clock {
         }
     }
 
+    /// Like `last_begin`, but does not start the clock.
+    pub(super) fn last_begin_so_far(&mut self, limits: &Limits) -> Option<(Instant, Stopped)> {
+        let begun = self.begun;
+        let last = self.last_begin(limits);
+        self.begun = begun;
+        last
+    }
+
     /// The limit that a call meets at its deadline.
     pub(super) fn reached(&mut self, limits: &Limits) -> LimitReached {
         let begun = self.begin();

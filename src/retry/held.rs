@@ -9,7 +9,9 @@ use super::{
 use crate::{
     call::ToolCall,
     failure::{Failure, Stopped},
+    ledger,
     observe::Event,
+    window,
 };
 use std::{
     task::{Context, Poll, ready},
@@ -28,7 +30,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     /// How much longer the server asks not to be called.
     pub(super) fn asked(&self) -> Option<Duration> {
         let gate = self.settings().gate.as_ref()?;
-        gate.asked(self.again.target(gate))
+        gate.held(self.again.target(gate)).map(|held| held.wait)
     }
 
     /// Waits until the next attempt may go out, as far as the gate knows. The ticket is the place of
@@ -93,10 +95,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         let turn = Instant::now() + refused.wait;
         let missed = self.last_begin().filter(|(at, _)| turn >= *at);
         let stopped = missed.map_or(Stopped::HintTooLong, |(_, stopped)| stopped);
-        let failure = self.take_kept().unwrap_or_else(|| {
-            let text = "the server asked an earlier call to wait, and this one was not sent";
-            Failure::new(refused.class, text).not_sent()
-        });
+        let failure = self.take_kept().unwrap_or_else(|| not_sent(refused));
         (failure.with_retry_after(refused.wait), stopped)
     }
 
@@ -104,6 +103,48 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     pub(super) fn is_held_again(&self) -> bool {
         self.asked().is_some()
     }
+}
+
+impl<S, Req: ToolCall> Progress<S, Req> {
+    /// The gate for an attempt that waits for the service in a layer below.
+    pub(super) fn gate_below(&mut self) -> Option<Box<window::Gate>> {
+        self.settings().gate.as_ref()?;
+        let limit = self.last_begin_so_far();
+        let settings = self.settings();
+        let gate = settings.gate.clone()?;
+        let target = self.again.target(&gate);
+        let (longest, ledger) = (settings.max_retry_after(), self.ledger.clone());
+        Some(Box::new(move || {
+            let note = |write: fn(&mut ledger::Held)| {
+                if let Some(ledger) = &ledger {
+                    ledger.note(|notes| write(&mut notes.held));
+                }
+            };
+            note(ledger::Held::end);
+            let Some(held) = gate.held(target) else {
+                return Ok(None);
+            };
+            let turn = Instant::now() + held.wait;
+            let stopped = match limit {
+                Some((at, stopped)) if turn >= at => stopped,
+                _ if held.wait > longest => Stopped::HintTooLong,
+                _ => {
+                    note(ledger::Held::begin);
+                    return Ok(Some(held.wait));
+                }
+            };
+            let mut failure = not_sent(held);
+            failure.set_stopped(stopped);
+            Err(failure)
+        }))
+    }
+}
+
+/// The failure of a call that was not sent, since the server asked another call to wait.
+fn not_sent(held: Held) -> Failure {
+    let text = "the server asked an earlier call to wait, and this one was not sent";
+    let failure = Failure::new(held.class, text).not_sent();
+    failure.with_retry_after(held.wait)
 }
 
 /// The failure of a call whose service was not ready in time.

@@ -86,6 +86,11 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         self.clock.last_begin(&self.limits())
     }
 
+    /// Like `last_begin`, but does not start the clock.
+    pub(super) fn last_begin_so_far(&mut self) -> Option<(Instant, Stopped)> {
+        self.clock.last_begin_so_far(&self.limits())
+    }
+
     /// The number of the attempt, from 1.
     pub(super) fn attempt(&self) -> u32 {
         self.history.as_ref().map_or(1, |call| call.attempts)
@@ -267,7 +272,8 @@ where
         let window = self
             .last_begin()
             .filter(|(_, stopped)| *stopped == Stopped::Window);
-        let begin_by = window.map(|(at, _)| BeginBy::new(at));
+        let gate = self.gate_below();
+        let begin_by = BeginBy::new(window.map(|(at, _)| at), gate);
         if let Some(history) = &mut self.history {
             history.begin_by.clone_from(&begin_by);
             history.attempts += 1;

@@ -10,6 +10,7 @@ use crate::{
     ledger::Ledger,
     policy::Table,
     telemetry::AttemptSpan,
+    window::{self, BeginBy},
 };
 use std::{
     mem,
@@ -99,8 +100,10 @@ where
             Again::Moved(Moved::of(&call, settings, word == Word::Hinted))
         };
         let span = AttemptSpan::open(&call, 1);
-        let progress = Progress::new(table, place, word, again, running, ledger, span);
-        let answer = progress.span.in_scope(|| self.inner.call(call));
+        let mut progress = Progress::new(table, place, word, again, running, ledger, span);
+        let begin_by = BeginBy::new(None, progress.gate_below());
+        let called = || window::within(begin_by.as_ref(), || self.inner.call(call));
+        let answer = progress.span.in_scope(called);
         ResponseFuture::new(answer, progress)
     }
 }

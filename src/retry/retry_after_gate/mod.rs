@@ -20,7 +20,6 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
-    task::Waker,
     time::Duration,
 };
 use tokio::time::Instant;
@@ -42,7 +41,9 @@ const TARGETS: usize = 1_024;
 ///
 /// - No other attempt to the same target begins before that time, be it the first of a call or a
 ///   repeat. It waits in the future of its call. A reservation of the inner service, such as a
-///   permit, is released first.
+///   permit, is released first. This also holds for an attempt that waits for the service to be ready
+///   when the hint comes, here or in [`AlwaysReady`](crate::always_ready::AlwaysReady), but not for one
+///   that waits for a new connection.
 /// - Then the calls go out one by one, in the order in which they came, one each 10 ms unless the
 ///   [pace](Self::pace) is set. The pace doubles every 5 s without a further hint, and ends after 50
 ///   s, so that it does not limit a healthy server for long.
@@ -173,10 +174,10 @@ impl RetryAfterGate {
         self.look(target, Target::pass).unwrap_or(true)
     }
 
-    /// How much longer the server asks not to be called, if it does.
-    pub(super) fn asked(&self, target: u64) -> Option<Duration> {
-        self.look(target, |target, now| target.asked(now))
-            .filter(|asked| !asked.is_zero())
+    /// What the server asks for: how much longer it is not to be called.
+    pub(super) fn held(&self, target: u64) -> Option<Held> {
+        let held = self.look(target, |target, now| target.held(target.opens(), now));
+        held.filter(|held| !held.wait.is_zero())
     }
 
     /// Takes the hint of a failure.
@@ -188,16 +189,16 @@ impl RetryAfterGate {
         let now = Instant::now();
         let until = now + hint.min(LONGEST);
         let class = failure.class();
-        let refused = {
+        let wakers = {
             let mut targets = self.lock();
             make_room(&mut targets, target, now);
             let target = targets.entry(target);
             let target = target.or_insert_with(|| Target::new(self.pace, now, class));
-            let refused = target.close(until, class);
+            let wakers = target.close(until, class);
             self.state.count.store(targets.len(), Relaxed);
-            refused
+            wakers
         };
-        refused.into_iter().for_each(Waker::wake);
+        wakers.wake();
     }
 
     /// Gives a call its place, unless it may go out now. The error says that its turn would not come

@@ -36,6 +36,21 @@ struct Waiting {
     waker: Option<Waker>,
 }
 
+/// Wakers to wake and to drop outside of the lock, since both may run code of an executor.
+#[derive(Debug, Default)]
+#[must_use]
+pub(super) struct Wakers {
+    refused: Vec<Waker>,
+    old: Option<Waker>,
+}
+
+impl Wakers {
+    /// Wakes the calls that no longer fit.
+    pub(super) fn wake(self) {
+        self.refused.into_iter().for_each(Waker::wake);
+    }
+}
+
 /// The state of a waiting call.
 #[derive(Debug)]
 pub(in crate::retry) enum Turn {
@@ -128,44 +143,48 @@ impl Target {
     }
 
     /// Asks for the turn of a call.
-    pub(super) fn turn(&mut self, ticket: u64, now: Instant, waker: &Waker) -> (Turn, Vec<Waker>) {
+    pub(super) fn turn(&mut self, ticket: u64, now: Instant, waker: &Waker) -> (Turn, Wakers) {
+        let mut wakers = Wakers::default();
         let Some(call) = self.waiting.get_mut(&ticket) else {
             let held = self.held(self.first_slot(now), now);
-            return (Turn::Refused(held), Vec::new());
+            return (Turn::Refused(held), wakers);
         };
-        if now < call.slot {
-            call.waker = Some(waker.clone());
-            return (Turn::Wait(call.slot), Vec::new());
+        let slot = call.slot;
+        if now < slot {
+            wakers.old = call.waker.replace(waker.clone());
+            return (Turn::Wait(slot), wakers);
         }
-        let is_late = now.saturating_duration_since(call.slot) > LATE;
+        wakers.old = call.waker.take();
         self.waiting.remove(&ticket);
         self.went(now);
-        let refused = if is_late {
-            self.lay_out(self.next)
-        } else {
-            Vec::new()
-        };
+        if now.saturating_duration_since(slot) > LATE {
+            wakers.refused = self.lay_out(self.next);
+        }
         self.settle();
-        (Turn::Go, refused)
+        (Turn::Go, wakers)
     }
 
     /// A call stops waiting. The next one that comes gets its slot.
-    pub(super) fn leave(&mut self, ticket: u64) {
+    pub(super) fn leave(&mut self, ticket: u64) -> Wakers {
+        let mut wakers = Wakers::default();
         if let Some(left) = self.waiting.remove(&ticket) {
+            wakers.old = left.waker;
             self.free.insert(left.slot);
             self.settle();
         }
+        wakers
     }
 
-    /// The server asked to wait until then. Returns the wakers of the calls that no longer fit.
-    pub(super) fn close(&mut self, until: Instant, class: Class) -> Vec<Waker> {
-        if until <= self.opens {
-            return Vec::new();
+    /// The server asked to wait until then.
+    pub(super) fn close(&mut self, until: Instant, class: Class) -> Wakers {
+        let mut wakers = Wakers::default();
+        if until > self.opens {
+            self.opens = until;
+            self.class = class;
+            self.next = self.next.max(until);
+            wakers.refused = self.lay_out(self.next);
         }
-        self.opens = until;
-        self.class = class;
-        self.next = self.next.max(until);
-        self.lay_out(self.next)
+        wakers
     }
 
     fn went(&mut self, now: Instant) {
@@ -177,6 +196,7 @@ impl Target {
 
     /// Gives all waiting calls new slots, in the order in which they came. None is moved forward,
     /// since its waiting task would have to be woken.
+    /// Returns the wakers of the calls that no longer fit.
     fn lay_out(&mut self, from: Instant) -> Vec<Waker> {
         let mut refused = Vec::new();
         let mut slot = from;

@@ -1,9 +1,6 @@
 use super::{RetryAfterGate, target::Turn};
 use crate::failure::Class;
-use std::{
-    task::{Context, Waker},
-    time::Duration,
-};
+use std::{task::Context, time::Duration};
 use tokio::time::Instant;
 
 /// The place of a waiting call. Dropping it releases the place.
@@ -43,7 +40,7 @@ impl Ticket {
     /// has to ask again at its slot.
     pub(in crate::retry) fn turn(&self, cx: &Context<'_>) -> Turn {
         let now = Instant::now();
-        let (turn, refused) = {
+        let (turn, wakers) = {
             let mut targets = self.gate.lock();
             // Only waiting calls keep a target, and this may be none.
             let Some(target) = targets.get_mut(&self.target) else {
@@ -51,15 +48,17 @@ impl Ticket {
             };
             target.turn(self.number, now, cx.waker())
         };
-        refused.into_iter().for_each(Waker::wake);
+        wakers.wake();
         turn
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if let Some(target) = self.gate.lock().get_mut(&self.target) {
-            target.leave(self.number);
-        }
+        let mut targets = self.gate.lock();
+        let left = targets.get_mut(&self.target);
+        let wakers = left.map(|target| target.leave(self.number));
+        drop(targets);
+        drop(wakers);
     }
 }

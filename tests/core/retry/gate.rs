@@ -1,5 +1,6 @@
 //! One call's `retryAfter` holds for all calls to the same target.
 
+mod below;
 mod model;
 mod watched;
 
