@@ -1,19 +1,29 @@
 //! The standing stream, and what comes before an answer.
 
 use crate::support::{
-    Log, SECOND, Scripted, reconnect, resilience, retry,
+    Log, MS, SECOND, Scripted, reconnect, resilience, retry,
     scripted::{events, result, status},
     within,
 };
-use axum::{body::Body, response::Response};
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::get,
+};
 use mcp_resilience::rmcp::client::{Client, Http};
 use rmcp::{ClientHandler, RoleClient, service::NotificationContext};
 use serde_json::{Value, json};
 use std::sync::{
     Arc,
-    atomic::{AtomicUsize, Ordering::Relaxed},
+    atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
 };
-use tokio::{sync::Notify, time::Instant};
+use tokio::{
+    net::TcpListener,
+    sync::Notify,
+    time::{Instant, sleep},
+};
 
 /// The answer to `initialize`, with a session: only then a client opens the standing stream.
 fn session(id: &Value) -> Response {
@@ -163,7 +173,7 @@ async fn a_server_without_a_standing_stream_is_asked_once() {
         let client = connect(Http::new(&*server.url)).await;
         within("the first", first.notified()).await;
         // Later than a second try would come.
-        tokio::time::sleep(2 * SECOND).await;
+        sleep(2 * SECOND).await;
         assert_eq!(gets.load(Relaxed), 1, "{code}");
         client.close().await;
     }
@@ -197,7 +207,7 @@ async fn no_stream_is_opened_again_earlier_than_the_server_asked() {
     let client = connect(Http::new(&*server.url)).await;
     within("four streams", async {
         while opened.lock().unwrap().len() < 4 {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            sleep(std::time::Duration::from_millis(20)).await;
         }
     })
     .await;
@@ -234,10 +244,60 @@ async fn the_standing_stream_has_a_source_of_credentials_asked_three_times_at_mo
             .count()
             < 7
         {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            sleep(std::time::Duration::from_millis(20)).await;
         }
     })
     .await;
     assert_eq!(asked.load(Relaxed), 1 + 3, "once at the dial");
     client.close().await;
+}
+
+/// A server that takes its time for the stream, and says whether a call came before that was answered.
+async fn slow_to_listen(early: Arc<AtomicBool>) -> String {
+    let answered = Arc::new(AtomicBool::new(false));
+    let listen = {
+        let answered = Arc::clone(&answered);
+        move || async move {
+            sleep(200 * MS).await;
+            answered.store(true, Relaxed);
+            StatusCode::METHOD_NOT_ALLOWED
+        }
+    };
+    let post = move |body: Bytes| async move {
+        let message: Value = serde_json::from_slice(&body).unwrap();
+        let method = message["method"].as_str().unwrap_or_default();
+        let info = json!({"name": "slow", "version": "1"});
+        let result = match method {
+            "initialize" => json!({
+                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info,
+            }),
+            "tools/list" => json!({"tools": []}),
+            "tools/call" => {
+                early.fetch_or(!answered.load(Relaxed), Relaxed);
+                json!({"content": []})
+            }
+            _ => return StatusCode::ACCEPTED.into_response(),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
+        let headers = [
+            ("mcp-session-id", "one"),
+            ("content-type", "application/json"),
+        ];
+        (headers, answer.to_string()).into_response()
+    };
+    let router = Router::new().route("/mcp", get(listen).post(post));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    url
+}
+
+#[tokio::test]
+async fn the_first_call_comes_after_the_stream() {
+    let early = Arc::new(AtomicBool::new(false));
+    let url = slow_to_listen(Arc::clone(&early)).await;
+    let client = within("a connection", Client::connect(Http::new(url))).await;
+    let call = client.unwrap().call("look", json!({}));
+    within("an answer", call.into_future()).await.unwrap();
+    assert!(!early.load(Relaxed));
 }

@@ -318,6 +318,7 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
             let incoming = known.incoming.clone();
             let inner = dial(settings, &shared, connector.route(), incoming, transport).await;
             let inner = inner.map_err(|failure| known.explain(failure))?;
+            known.standing().await;
             let Known {
                 session, unread, ..
             } = known;

@@ -194,6 +194,7 @@ impl StreamableHttpClient for Backend {
     ) -> Result<Events> {
         let get = self.get(uri, session_id, auth_header, custom_headers);
         let opened = get.events(last_event_id).await;
+        self.known.standing_is_answered();
         if let Err(error @ StreamableHttpError::ServerDoesNotSupportSse) = opened {
             self.known.may_push.store(false, Relaxed);
             return Err(error);
