@@ -156,7 +156,7 @@ impl<S> fmt::Debug for Resilient<S> {
 #[cfg(test)]
 mod tests {
     use super::ResilientLayer;
-    use crate::{ResilienceLayer, idempotency::IdempotencyLayer};
+    use crate::{idempotency::IdempotencyLayer, preset::ResilienceLayer};
     use ::tower_mcp::{JsonRpcRequest, JsonRpcService, McpRouter};
     use serde_json::{Value, json};
     use tower::Layer;
