@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The server is the example `hostile`, with its ledger of what really ran. Every call has a key of its
-//! own; half of them go to a tool that must not run twice. Fails with exit code 1 where a call was
-//! lost or never ended, something ran twice that must not, or processes, file descriptors or memory
-//! are left behind. It prints its figures; processes and memory are read from `/proc`, on Linux alone.
+//! own; half of them go to a tool that must not run twice. Beside the calls it lists, reads and pings, and is
+//! subscribed to a resource. Fails with exit code 1 where a call was lost or never ended, something ran twice
+//! that must not, the subscription was not restored, or processes, file descriptors or memory are left behind. It prints its figures; processes and memory are read from `/proc`, on Linux alone.
 
 #[path = "soak/mod.rs"]
 mod parts;
@@ -21,14 +21,16 @@ use mcp_resilience::{
     reconnect::ReconnectLayer,
     rmcp::client::{ChildProcess, Client, Http},
 };
-use parts::{Answer, Fallible, Figures, Ledger, Options, Server, Starts, Usage, program, say};
-use rmcp::model::{CallToolRequestParams, CallToolResponse};
+use parts::{
+    Answer, Fallible, Figures, Ledger, Options, SHELF, Server, Starts, Usage, ask, program, say,
+};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, SubscribeRequestParams};
 use serde_json::{Value, json};
 use std::{
     process::{Command, ExitCode, Stdio},
     sync::{
         Arc,
-        atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -56,6 +58,9 @@ async fn soak(options: Options) -> Fallible<bool> {
     let client = connect(&ledger, server.as_ref(), &log).await?;
     let kept = server.map(|server| tokio::spawn(server.keep()));
 
+    client.subscribe(SubscribeRequestParams::new(SHELF)).await?;
+    let is_over = Arc::new(AtomicBool::new(false));
+    let asking = tokio::spawn(ask(client.clone(), Arc::clone(&is_over)));
     let done = Arc::new(AtomicUsize::new(0));
     let killing = tokio::spawn(kill(options, ledger.clone(), Arc::clone(&done)));
     let begun = Instant::now();
@@ -83,6 +88,8 @@ async fn soak(options: Options) -> Fallible<bool> {
     let end = Usage::now();
     let answers: Vec<_> = callers.join_all().await.into_iter().flatten().collect();
     let lasted = begun.elapsed();
+    is_over.store(true, Relaxed);
+    let others = asking.await?;
     let kills = killing.await??;
     let generation = client.handle().generation();
     client.close().await;
@@ -97,6 +104,8 @@ async fn soak(options: Options) -> Fallible<bool> {
         kills,
         generation,
         lines: log.0.load(Relaxed),
+        others,
+        is_subscribed: ledger.is_subscribed()?,
         ran: ledger.ran()?,
         early: early.unwrap_or_default(),
         end,
@@ -131,7 +140,7 @@ async fn connect(
     let child = ChildProcess::new(program())
         .arg("--ledger")
         .arg(&*ledger.path);
-    let builder = Client::builder(child.args(["--life", "3600"]));
+    let builder = Client::builder(child.args(["--life", "3600", "--resource"]));
     builder
         .resilience(resilience)
         .reconnect(reconnect)

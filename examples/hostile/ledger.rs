@@ -33,6 +33,7 @@ pub(crate) enum Event {
     Executed(Call),
     Cancelled { id: Value },
     Deleted,
+    Subscribed { uri: String },
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]

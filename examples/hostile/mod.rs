@@ -7,6 +7,7 @@ mod ledger;
 mod options;
 mod post;
 mod reply;
+mod resource;
 mod server;
 pub(crate) mod stdio;
 mod tools;

@@ -3,6 +3,10 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 /// A hostile MCP server, for tests of the client side.
 #[derive(Debug, Parser)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct Options {
     /// Append to this file what happened, a JSON object a line.
     #[arg(long, value_name = "FILE")]
@@ -25,6 +29,9 @@ pub(crate) struct Options {
     /// Let a GET open a stream that stays open.
     #[arg(long, requires = "http")]
     pub(crate) get_stream: bool,
+    /// Have one resource, which can be read and subscribed to.
+    #[arg(long)]
+    pub(crate) resource: bool,
     /// Answer requests of unknown sessions with 400 and an error without an id.
     #[arg(long = "stale-400", requires = "http")]
     pub(crate) stale_400: bool,

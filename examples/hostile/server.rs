@@ -82,6 +82,9 @@ impl Server {
             "ping" => Reply::one(result(id, &json!({}))),
             "tools/list" => self.list(id),
             "tools/call" => self.call(id, params),
+            method if self.options.resource && method.starts_with("resources/") => {
+                self.resource(method, id, params)
+            }
             other => Reply::one(error(id, -32601, &format!("there is no {other} here"))),
         }
     }
@@ -111,10 +114,18 @@ impl Server {
             id,
             &json!({
                 "protocolVersion": version.unwrap_or(PROTOCOLS[1]),
-                "capabilities": {"tools": {}},
+                "capabilities": self.capabilities(),
                 "serverInfo": {"name": "hostile", "version": env!("CARGO_PKG_VERSION")},
             }),
         ))
+    }
+
+    fn capabilities(&self) -> Value {
+        if self.options.resource {
+            json!({"tools": {}, "resources": {"subscribe": true}})
+        } else {
+            json!({"tools": {}})
+        }
     }
 
     fn list(&self, id: &Value) -> Reply {

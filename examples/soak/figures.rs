@@ -1,4 +1,4 @@
-use super::{Options, Usage};
+use super::{Options, Others, Usage};
 use std::{
     collections::{BTreeMap, HashMap},
     io::{self, Write},
@@ -25,6 +25,9 @@ pub(crate) struct Figures {
     pub(crate) kills: usize,
     pub(crate) generation: u64,
     pub(crate) lines: u64,
+    pub(crate) others: Others,
+    /// Whether the last connection is subscribed as the first was.
+    pub(crate) is_subscribed: bool,
     /// How often each key ran.
     pub(crate) ran: HashMap<String, usize>,
     pub(crate) early: Usage,
@@ -33,6 +36,18 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
+    fn tell_slow(&self, ran: &dyn Fn(&Answer) -> usize) {
+        for slow in self.answers.iter().filter(|answer| answer.took > SLOW) {
+            let Answer {
+                key, took, failure, ..
+            } = slow;
+            say(&format!(
+                "slow: {key} took {took:.1?}, ran {} time(s), {failure:?}",
+                ran(slow)
+            ));
+        }
+    }
+
     /// Prints them, and says whether all is well.
     pub(crate) fn report(&self) -> bool {
         let count = |is_one: &dyn Fn(&Answer) -> bool| {
@@ -71,6 +86,7 @@ impl Figures {
             ("good answers", good.to_string()),
             ("flagged", format!("{failed:?}")),
             ("log lines", self.lines.to_string()),
+            ("lists, reads, pings", self.others.to_string()),
             (
                 "median, longest call",
                 format!("{median:.1?}, {longest:.1?}"),
@@ -99,21 +115,19 @@ impl Figures {
         for (name, figure) in figures {
             say(&format!("{name:24} {figure}"));
         }
-        for slow in self.answers.iter().filter(|answer| answer.took > SLOW) {
-            let Answer {
-                key, took, failure, ..
-            } = slow;
-            say(&format!(
-                "slow: {key} took {took:.1?}, ran {} time(s), {failure:?}",
-                ran(slow)
-            ));
-        }
+        self.tell_slow(&ran);
         let checks = [
             ("every call was answered", times.len() == self.options.calls),
             (
                 "every call left one line",
-                usize::try_from(self.lines) == Ok(self.options.calls),
+                usize::try_from(self.lines.saturating_sub(self.others.reads))
+                    == Ok(self.options.calls),
             ),
+            (
+                "no list or read was stuck",
+                self.others.longest < Duration::from_secs(61),
+            ),
+            ("the subscription was restored", self.is_subscribed),
             ("no call was stuck", longest < Duration::from_secs(56)),
             ("nothing ran twice that must not", double == 0),
             ("no good answer without a run", missing == 0),

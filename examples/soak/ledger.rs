@@ -37,6 +37,20 @@ impl Ledger {
         Ok(ran)
     }
 
+    /// Whether the last start knows of a subscription.
+    pub(crate) fn is_subscribed(&self) -> Fallible<bool> {
+        let mut is_subscribed = false;
+        for line in fs::read_to_string(&self.path)?.lines() {
+            let line: Value = serde_json::from_str(line)?;
+            match line["event"].as_str() {
+                Some("started") => is_subscribed = false,
+                Some("subscribed") => is_subscribed = true,
+                _ => {}
+            }
+        }
+        Ok(is_subscribed)
+    }
+
     pub(crate) fn remove(&self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }

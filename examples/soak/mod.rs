@@ -2,12 +2,14 @@
 
 mod figures;
 mod ledger;
+mod others;
 mod server;
 mod usage;
 
 pub(crate) use self::{
     figures::{Answer, Figures, say},
     ledger::{Ledger, Starts},
+    others::{Others, SHELF, ask},
     server::{Server, program},
     usage::Usage,
 };

@@ -36,7 +36,7 @@ impl Server {
         Command::new(program())
             .arg("--ledger")
             .arg(&*ledger.path)
-            .args(["--life", "3600", "--http", address])
+            .args(["--life", "3600", "--resource", "--http", address])
             .stdin(Stdio::null())
             .stderr(stderr)
             .spawn()
