@@ -90,7 +90,7 @@
 //! | any other text without an id, or a call without one | answers nothing |
 //! | an `initialize` that cannot be read | answers `-32602`, and waits for another |
 //!
-//! A refused call leaves its line. A text without an id that is not a message is an event of
+//! A refused call leaves its line, also one before the handshake, which rmcp refuses by itself. A text without an id that is not a message is an event of
 //! `tracing` (level WARN, at most ten a second) with its length and beginning.
 //!
 //! Over HTTP, rmcp reads the body, and refuses an invalid one with status 415 and the parser's

@@ -4,6 +4,7 @@ mod answer;
 mod call;
 mod cancellations;
 mod dispatch;
+mod early;
 mod error_data;
 mod forward;
 mod handler;

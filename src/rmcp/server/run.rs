@@ -1,5 +1,6 @@
 use super::{
     Resilient, ServerCall, Stop,
+    early::Early,
     progress::Wire,
     recognize::{Recognized, recognize},
 };
@@ -16,6 +17,7 @@ use ::rmcp::{
 };
 use std::{error::Error, future::ready, io, pin::pin, time::Duration};
 use tokio::{
+    sync::mpsc::unbounded_channel,
     task::JoinError,
     time::{sleep, timeout},
 };
@@ -107,13 +109,22 @@ where
     {
         let life = self.life.clone();
         let mut fatal = pin!(life.fatal.wait());
-        let mut serving = pin!(self.serve(Wire::new(transport.into_transport())));
+        let (early, mut refused) = unbounded_channel();
+        let transport = Early::new(transport.into_transport(), early);
+        let server = self.clone();
+        let mut serving = pin!(self.serve(Wire::new(transport)));
         let mut end = None;
-        let handshake = tokio::select! {
-            handshake = serving.as_mut() => Ok(handshake),
-            cause = fatal.as_mut() => Err(Err(cause)),
-            () = stop.next() => Err(Ok(())),
+        let handshake = loop {
+            tokio::select! {
+                handshake = serving.as_mut() => break Ok(handshake),
+                cause = fatal.as_mut() => break Err(Err(cause)),
+                () = stop.next() => break Err(Ok(())),
+                Some(call) = refused.recv() => server.note_early(call).await,
+            }
         };
+        while let Ok(call) = refused.try_recv() {
+            server.note_early(call).await;
+        }
         let handshake = match handshake {
             Ok(handshake) => handshake,
             Err(told) => match timeout(MOMENT, serving).await {

@@ -235,3 +235,65 @@ async fn the_last_lines_are_written_before_the_run_is_over() {
     // Kept until here: the end of the last clone would write the rest.
     assert_eq!(sink.lost(), 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_comes_before_the_handshake_leaves_its_line() {
+    let log = Log::default();
+    let server = Resilient::with_preset(desk(), &preset(&log));
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let ending = tokio::spawn(server.run(far));
+    let mut client = Raw::over(near);
+    let early = [
+        (
+            "tools/call",
+            json!({"name": "look", "arguments": {"title": "Dune"}}),
+        ),
+        ("tools/call", json!({"name": 7})),
+        ("resources/read", json!({"uri": "shelf://4"})),
+        ("tools/list", json!({})),
+    ];
+    for (method, params) in early {
+        let answer = client.request(method, params).await;
+        assert!(answer["error"]["code"].is_number(), "{answer}");
+    }
+    client.initialize().await;
+    let answer = client.request("tools/call", json!({"name": "look"})).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "fine");
+    client.leave().await;
+    within("the end", ending).await.unwrap().unwrap();
+    let lines = log.all();
+    assert_eq!(
+        lines.len(),
+        4,
+        "three calls before, and one after: {lines:#?}"
+    );
+    let refused = json!({"outcome": "failed", "class": "invalid_input", "delivery": "not_sent"});
+    for line in &lines[..3] {
+        assert_has(line, &refused);
+    }
+    let first = json!({"tool": "look", "request_id": 1, "arguments": {"title": "Dune"}});
+    assert_has(&lines[0], &first);
+    assert_has(
+        &lines[2],
+        &json!({"method": "resources/read", "request_id": 3}),
+    );
+    assert_has(&lines[3], &json!({"outcome": "success", "tool": "look"}));
+}
+
+/// A session without `initialize` begins with its first call.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_begins_a_session_leaves_one_line() {
+    let log = Log::default();
+    let server = Resilient::with_preset(desk(), &preset(&log));
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let ending = tokio::spawn(server.run(far));
+    let mut client = Raw::over(near);
+    let unknown = crate::support::modern(json!({"name": 7}));
+    client.request("tools/call", unknown).await;
+    let look = crate::support::modern(json!({"name": "look"}));
+    let answer = client.request("tools/call", look).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "fine", "{answer}");
+    client.leave().await;
+    within("the end", ending).await.unwrap().unwrap();
+    assert_eq!(log.all().len(), 2, "{:#?}", log.all());
+}

@@ -116,7 +116,7 @@ fn has_initialize(context: &RequestContext<RoleServer>) -> bool {
 }
 
 /// The call that was meant, with its name if there is one.
-fn as_call(request: &CustomRequest) -> Option<Request> {
+pub(super) fn as_call(request: &CustomRequest) -> Option<Request> {
     let named = |key: &str| {
         let name = request.params.as_ref()?.get(key)?.as_str()?;
         Some(name.to_owned())
