@@ -23,6 +23,10 @@ const FORMS: [(&str, &str); 2] = [
 
 /// The value of an error of a command line or of a database, which begins there.
 pub(super) fn before_name(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
+    // Most words end here.
+    if !matches!(text.as_bytes().get(at + 1)? | 0x20, b'n' | b'u') {
+        return None;
+    }
     let rest = text.get(at..)?;
     let (begin, then) = FORMS.iter().find(|(begin, _)| {
         rest.get(..begin.len())
