@@ -22,8 +22,8 @@ const LAST_FLUSH: Duration = Duration::from_secs(1);
 /// `lines_lost` says how many are missing.
 ///
 /// The thread looks for lines every 2 ms, so that no call spends time on waking it. After a second
-/// without a line it sleeps, and the next call wakes it. When the process is killed, the lines of the last
-/// 2 ms may be missing.
+/// without a line it sleeps, and the next call wakes it. When the process is killed, all lines that are
+/// still queued are lost: at least those of the last 2 ms, and more if the writer is behind.
 ///
 /// The thread writes what is queued and ends when the last clone is dropped. Outside of a tokio
 /// runtime that drop waits up to a second for the lines. Inside of one, as in an async `main`, it

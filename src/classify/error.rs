@@ -45,7 +45,6 @@ fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
         Ok(error) if is_returned => {
             // By its number it may be about a request that the handler made itself, which has no
             // session to lose.
-            // session to lose.
             let failure = rpc::classify(*error, rules.lookup(), Session::None);
             return failure.across(Border::Handler);
         }

@@ -2,9 +2,12 @@ use crate::call::{Arguments, Hints, Method, ToolCall};
 use ::rmcp::model::{
     CallToolRequestParams, GetPromptRequestParams, JsonObject, ReadResourceRequestParams, Tool,
 };
+use std::fmt;
 
 /// A request of a client.
-#[derive(Clone, Debug)]
+///
+/// Its `Debug` shows neither arguments nor `_meta`, which may hold secrets.
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Request {
     /// `tools/call`.
@@ -91,6 +94,15 @@ impl ToolCall for Request {
             Self::Resource(params) => params.meta(),
             Self::Prompt(params) => params.meta(),
         }
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method())
+            .field("name", &self.name())
+            .finish_non_exhaustive()
     }
 }
 

@@ -233,10 +233,10 @@ impl Catalog {
             if known.is_better(reading) {
                 let now = self.version() + 1;
                 let before = known.tools.clone().unwrap_or_default();
-                let before = tool_change::by_name(&before);
+                let was = tool_change::by_name(&before);
                 let listed = tools.iter().map(|tool| {
-                    let changed = match (before.get(&*tool.name), known.listed.get(&*tool.name)) {
-                        (Some(before), Some(listed)) if *before == tool => listed.changed,
+                    let changed = match (was.get(&*tool.name), known.listed.get(&*tool.name)) {
+                        (Some(was), Some(listed)) if *was == tool => listed.changed,
                         (Some(_), _) => now,
                         (None, _) => 0,
                     };

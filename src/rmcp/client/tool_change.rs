@@ -10,7 +10,8 @@ pub(super) fn by_name(tools: &[Tool]) -> ByName<'_> {
     tools.iter().map(|tool| (&*tool.name, tool)).collect()
 }
 
-/// The names of tools that a server lists differently than before, each in the order of its list.
+/// The names of tools that a server lists differently than before: `added` and `changed` in the order
+/// of the new list, `removed` in the order of the old one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolChange {
@@ -23,17 +24,15 @@ pub struct ToolChange {
 }
 
 impl ToolChange {
-    pub(super) fn between(before: &ByName<'_>, tools: &[Tool]) -> Self {
-        let now = by_name(tools);
-        let is_new = |tool: &&Tool| !before.contains_key(&*tool.name);
-        let is_other = |tool: &&Tool| before.get(&*tool.name).is_some_and(|before| before != tool);
-        let is_gone = |tool: &&&Tool| !now.contains_key(&*tool.name);
-        let mut removed = names(before.values().filter(is_gone).copied());
-        removed.sort_unstable();
+    pub(super) fn between(before: &[Tool], now: &[Tool]) -> Self {
+        let (was, is) = (by_name(before), by_name(now));
+        let is_new = |tool: &&Tool| !was.contains_key(&*tool.name);
+        let is_other = |tool: &&Tool| was.get(&*tool.name).is_some_and(|was| was != tool);
+        let is_gone = |tool: &&Tool| !is.contains_key(&*tool.name);
         Self {
-            added: names(tools.iter().filter(is_new)),
-            removed,
-            changed: names(tools.iter().filter(is_other)),
+            added: names(now.iter().filter(is_new)),
+            removed: names(before.iter().filter(is_gone)),
+            changed: names(now.iter().filter(is_other)),
         }
     }
 

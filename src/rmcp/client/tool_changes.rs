@@ -1,10 +1,6 @@
 //! The stream of changes to a server's tools.
 
-use super::{
-    Catalog,
-    catalog::Shared,
-    tool_change::{ToolChange, by_name},
-};
+use super::{Catalog, catalog::Shared, tool_change::ToolChange};
 use ::rmcp::model::Tool;
 use std::{
     fmt,
@@ -47,7 +43,7 @@ impl ToolChanges {
             let before = self.tools.take();
             self.tools.clone_from(&now);
             if let (Some(before), Some(now)) = (before, now) {
-                let change = ToolChange::between(&by_name(&before), &now);
+                let change = ToolChange::between(&before, &now);
                 if !change.is_empty() {
                     return Some(change);
                 }

@@ -1,9 +1,12 @@
 use crate::call::{Arguments, Method, ToolCall};
 use ::tower_mcp::protocol::{CallToolParams, GetPromptParams, McpResponse, ReadResourceParams};
 use serde_json::{Value, json};
+use std::fmt;
 
 /// What is asked of a server.
-#[derive(Clone, Debug)]
+///
+/// Its `Debug` shows neither arguments nor `_meta`, which may hold secrets.
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Request {
     /// `tools/call`.
@@ -103,5 +106,14 @@ impl ToolCall for Request {
             Self::Tool(params) => params.arguments(),
             Self::Resource(_) | Self::Prompt(_) => None,
         }
+    }
+}
+
+impl fmt::Debug for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("method", &self.method())
+            .field("name", &self.name())
+            .finish_non_exhaustive()
     }
 }

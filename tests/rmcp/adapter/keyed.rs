@@ -6,7 +6,7 @@ use crate::support::{
 use axum::Router;
 use mcp_resilience::{
     Failure,
-    call::{Hints, IdempotencyKey, KEY_META},
+    call::{Hints, IdempotencyKey, KEY_META, ToolCall},
     idempotency::{IdempotencyHandle, IdempotencyLayer, MemoryStore, REPLAYED_META, codes},
     rmcp::{Resilient, ServerAnswer, ServerCall, client::ClientCall},
 };
@@ -239,8 +239,10 @@ async fn no_debug_output_of_a_call_shows_its_key_or_its_arguments() {
     params.arguments = json!({"card": "4111"}).as_object().cloned();
     client.call_tool(params.clone()).await.unwrap();
     let of_server = shown.lock().unwrap().clone();
-    let of_client = format!("{:?}", ClientCall::new(params, Hints::new()));
-    for shown in [of_server, of_client] {
+    let of_client = format!("{:?}", ClientCall::new(params.clone(), Hints::new()));
+    let of_request = format!("{:?}", mcp_resilience::rmcp::Request::from(params.clone()));
+    assert!(!format!("{:?}", ToolCall::arguments(&params)).contains("4111"));
+    for shown in [of_server, of_client, of_request] {
         assert!(shown.contains("book"), "{shown}");
         assert!(
             !shown.contains("order-1") && !shown.contains("4111"),
