@@ -86,6 +86,14 @@ impl Failure {
         self.inner.signals.is_session_in_doubt = true;
     }
 
+    #[cfg_attr(
+        not(feature = "rmcp-client"),
+        allow(dead_code, reason = "a client over rmcp knows it")
+    )]
+    pub(crate) fn trust_session(&mut self) {
+        self.inner.signals.is_session_in_doubt = false;
+    }
+
     /// Whether it is a flagged result that no border has read by the user's rules.
     pub(crate) fn is_unclassified_result(&self) -> bool {
         self.inner.signals.is_unclassified_result

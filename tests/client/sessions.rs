@@ -15,7 +15,7 @@ use tokio::time::sleep;
 async fn forgetful(
     code: u16,
     body: &'static str,
-    ping: fn(&Value) -> Option<Response>,
+    ping: fn(&Value, usize) -> Option<Response>,
 ) -> Scripted {
     Scripted::start(move |seen, before| {
         let session = seen.headers.get("mcp-session-id");
@@ -33,7 +33,7 @@ async fn forgetful(
                 Some(response)
             }
             "ping" if !is_lost => Some(result(id, &json!({}))),
-            "ping" => ping(id).or_else(|| Some(refused(code, body))),
+            "ping" => ping(id, before).or_else(|| Some(refused(code, body))),
             "tools/call" if is_lost => Some(refused(code, body)),
             _ => None,
         }
@@ -68,7 +68,7 @@ async fn a_session_that_is_gone_is_replaced_also_where_nothing_says_that_the_cal
         (410, r#"{"error":"expired"}"#),
         (404, ""),
     ] {
-        let server = forgetful(code, body, |_| None).await;
+        let server = forgetful(code, body, |_, _| None).await;
         let log = Log::default();
         let client = connect(&server, &log).await;
         assert!(!is_good(&client).await, "{code} {body}");
@@ -91,9 +91,11 @@ async fn a_refusal_in_unknown_words_has_the_session_probed() {
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"handshake first"}}"#,
     ];
     for body in bodies {
-        let server = forgetful(400, body, |_| None).await;
+        let first = |id: &Value, before| (before == 0).then(|| result(id, &json!({})));
+        let server = forgetful(400, body, first).await;
         let log = Log::default();
         let client = connect(&server, &log).await;
+        client.ping().await.unwrap();
         assert!(!is_good(&client).await, "{body}");
         assert_eq!(
             server.count("tools/call"),
@@ -112,10 +114,10 @@ async fn a_refusal_in_unknown_words_has_the_session_probed() {
 
 #[tokio::test]
 async fn a_bad_request_does_not_end_a_session_that_answers_a_ping() {
-    let alive: [fn(&Value) -> Option<Response>; 2] = [
-        |id| Some(result(id, &json!({}))),
+    let alive: [fn(&Value, usize) -> Option<Response>; 2] = [
+        |id, _| Some(result(id, &json!({}))),
         // A server that knows no ping is alive too.
-        |id| {
+        |id, _| {
             let error = json!({"code": -32601, "message": "ping"});
             Some(crate::support::scripted::error(id, 400, &error))
         },
@@ -137,9 +139,31 @@ async fn a_bad_request_does_not_end_a_session_that_answers_a_ping() {
     }
     // One that is about the request needs none.
     let body = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no such book"}}"#;
-    let server = forgetful(400, body, |_| None).await;
+    let server = forgetful(400, body, |_, _| None).await;
     let client = connect(&server, &Log::default()).await;
     assert!(!is_good(&client).await);
     assert!(!is_good(&client).await);
     assert_eq!(server.count("ping"), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_pings_keeps_its_session() {
+    let bodies = [
+        "Bad Request",
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"what is a ping?"}}"#,
+    ];
+    for body in bodies {
+        let server = forgetful(400, body, |_, _| None).await;
+        let log = Log::default();
+        let client = connect(&server, &log).await;
+        // The second probe begins after the verdict of the first.
+        within("two probes", async {
+            while server.count("ping") < 2 {
+                assert!(!is_good(&client).await, "{body}");
+                sleep(10 * MS).await;
+            }
+        })
+        .await;
+        assert_eq!(client.handle().generation(), 1, "{body}");
+    }
 }

@@ -175,7 +175,7 @@ impl<C: Connector> ClientBuilder<C> {
         let reconnect = self
             .reconnect
             .with_dial_timeout_of(limit)
-            .with_probe(|connection: Connection| async move { connection.ping().await });
+            .with_probe(|connection: Connection| async move { connection.probe().await });
         let connector = self.connector.share(shared.clone());
         let (stack, handle) = self.resilience.connect(&reconnect, connector);
         Client::new(Parts {

@@ -25,14 +25,17 @@ use crate::{
 };
 use ::rmcp::{
     ClientHandler, Peer, RoleClient,
-    model::{ClientRequest, InputRequiredResult, PingRequest},
+    model::{ClientRequest, InputRequiredResult, PingRequest, ServerResult},
     service::{RunningService, ServiceError},
 };
 use std::{
     fmt,
     future::{poll_fn, ready},
     pin::{Pin, pin},
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     task::{Context, Poll},
     time::Duration,
 };
@@ -63,6 +66,8 @@ pub(super) struct Inner {
     session: Option<Arc<OnceLock<Arc<str>>>>,
     route: Route,
     unread: Unread,
+    // Whether the server has answered a ping on this connection.
+    answers_ping: AtomicBool,
     incoming: Incoming,
     // Taken when the connection is dropped, with the last call on it.
     running: Option<(Box<dyn Running>, Member)>,
@@ -91,6 +96,7 @@ impl Inner {
             session: None,
             route: Route::new(Side::Client),
             unread: Unread::default(),
+            answers_ping: AtomicBool::new(false),
             incoming: Incoming::default(),
             running: Some((Box::new(running), census.open())),
             lister,
@@ -204,13 +210,25 @@ impl Connection {
     }
 
     /// Asks the server whether it is alive. An error of the server counts as alive; see
-    /// [`Probe`](crate::reconnect::Probe).
-    pub(super) async fn ping(&self) -> Result<(), Failure> {
+    /// [`Probe`](crate::reconnect::Probe). A refusal that may be about the session puts it in doubt only
+    /// if the server has answered a ping on this connection before: it may be the ping that the server
+    /// refuses.
+    pub(super) async fn probe(&self) -> Result<(), Failure> {
+        let answer = self.ping().await;
+        answer.map(drop).map_err(|error| {
+            let mut failure = errors::of_call(error, self.inner.session());
+            if !self.inner.answers_ping.load(Relaxed) {
+                failure.trust_session();
+            }
+            failure
+        })
+    }
+
+    pub(super) async fn ping(&self) -> Result<ServerResult, ServiceError> {
         let ping = ClientRequest::PingRequest(PingRequest::default());
-        let answer = self.inner.peer.send_request(ping).await;
-        answer
-            .map(drop)
-            .map_err(|error| errors::of_call(error, self.inner.session()))
+        let answer = self.inner.peer.send_request(ping).await?;
+        self.inner.answers_ping.store(true, Relaxed);
+        Ok(answer)
     }
 
     /// The catalog of the server's tools: that of the client, or one for this connection if its

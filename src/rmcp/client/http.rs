@@ -71,7 +71,7 @@ const CALLS: usize = 4096;
 /// | a redirect to another server, or to a GET | `Disabled` | unknown |
 /// | any other with a JSON-RPC error | what the error means | |
 /// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | unknown |
-/// | 400 with a session and an unknown text: the same, and a probe tells whether the session is lost | `InvalidInput` | unknown |
+/// | 400 with a session and an unknown text: the same. If the server has answered a `ping` on this connection, another one tells whether the session is lost | `InvalidInput` | unknown |
 /// | any other 5xx | `Upstream` | unknown |
 /// | a complete answer that is not JSON or not an MCP message | `InvalidOutput` | executed |
 ///

@@ -5,7 +5,7 @@
 )]
 
 use super::{
-    Client,
+    Client, Connection,
     client::inner,
     pages::{self, Page},
 };
@@ -13,9 +13,9 @@ use crate::failure::{Class, Delivery, Failure, Witness};
 use ::rmcp::{
     Peer, RoleClient,
     model::{
-        ClientRequest, CompleteRequestParams, CompleteResult, PaginatedRequestParams, PingRequest,
-        Prompt, Resource, ResourceTemplate, ServerResult, SetLevelRequestParams,
-        SubscribeRequestParams, Tool, UnsubscribeRequestParams,
+        CompleteRequestParams, CompleteResult, PaginatedRequestParams, Prompt, Resource,
+        ResourceTemplate, ServerResult, SetLevelRequestParams, SubscribeRequestParams, Tool,
+        UnsubscribeRequestParams,
     },
     service::ServiceError,
 };
@@ -202,14 +202,13 @@ impl Client {
     ///
     /// Those of [`with_peer`](Self::with_peer).
     pub async fn ping(&self) -> Result<(), Failure> {
-        let ask = |peer: Peer<RoleClient>| async move {
-            let ping = ClientRequest::PingRequest(PingRequest::default());
-            match peer.send_request(ping).await? {
+        self.ask_on(|connection| async move {
+            match connection.ping().await? {
                 ServerResult::EmptyResult(_) => Ok(()),
                 _ => Err(ServiceError::UnexpectedResponse),
             }
-        };
-        self.ask(ask).await
+        })
+        .await
     }
 
     async fn list<T, F>(
@@ -232,11 +231,19 @@ impl Client {
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
+        self.ask_on(|connection| request(connection.peer().clone()))
+            .await
+    }
+
+    async fn ask_on<T, F>(&self, mut request: impl FnMut(Connection) -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, ServiceError>>,
+    {
         let limit = self.parts.limits.request;
         let answer = self.parts.handle.with_one(|made| {
             let connection = inner(&made);
             // Boxed: rmcp holds the whole request in it.
-            let answer = Box::pin(request(connection.peer().clone()));
+            let answer = Box::pin(request(connection.clone()));
             async move { connection.ask(limit, answer).await.map_err(harmless) }
         });
         self.parts.shared.census.counted(answer).await
