@@ -31,7 +31,7 @@ use std::{
 use tokio::{
     io::{DuplexStream, duplex},
     sync::watch,
-    time::sleep,
+    time::{Instant, sleep},
 };
 use tower::ServiceExt as _;
 
@@ -43,6 +43,18 @@ struct Office {
     sold: Arc<Mutex<Vec<Option<String>>>>,
     takes: Duration,
     ended: Arc<Mutex<u32>>,
+    stopped: Arc<Mutex<u32>>,
+}
+
+/// A run of a tool, which counts itself if it is dropped or cancelled.
+struct Run(Option<Arc<Mutex<u32>>>);
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        if let Some(stopped) = &self.0 {
+            *stopped.lock().unwrap() += 1;
+        }
+    }
 }
 
 impl Office {
@@ -84,6 +96,7 @@ impl ServerHandler for Office {
             let state = format!("s{number}");
             return Ok(InputRequiredResult::from_request_state(state).into());
         }
+        let mut run = Run(Some(Arc::clone(&self.stopped)));
         // As a handler does that gives up with its request.
         tokio::select! {
             () = sleep(self.takes) => {}
@@ -91,6 +104,7 @@ impl ServerHandler for Office {
                 return Err(ErrorData::internal_error("given up", None));
             }
         }
+        run.0 = None;
         *self.ended.lock().unwrap() += 1;
         let text = ContentBlock::text(number.to_string());
         Ok(CallToolResult::success(vec![text]).into())
@@ -104,6 +118,8 @@ struct Wires {
     layer: Arc<Mutex<Option<IdempotencyLayer>>>,
     cut: watch::Sender<()>,
     lifecycle: ClientLifecycleMode,
+    // Without this crate, and so without limits.
+    is_bare: bool,
 }
 
 impl Wires {
@@ -113,6 +129,7 @@ impl Wires {
             layer: Arc::new(Mutex::new(layer)),
             cut: watch::Sender::new(()),
             lifecycle: ClientLifecycleMode::Initialize,
+            is_bare: false,
         }
     }
 
@@ -128,7 +145,9 @@ impl Wires {
         });
         let log = || ResilienceLayer::builder().log(CallLogLayer::off());
         let layer = self.layer.lock().unwrap().clone();
-        if let Some(layer) = layer {
+        if self.is_bare {
+            serve(self.office.clone(), far);
+        } else if let Some(layer) = layer {
             let preset = log().idempotency(layer).build().unwrap();
             serve(Resilient::with_preset(self.office.clone(), &preset), far);
         } else {
@@ -396,6 +415,52 @@ async fn closing_a_client_does_not_cancel_a_run_that_its_limits_abandoned() {
     client.close().await;
     sleep(600 * SECOND).await;
     assert_eq!(*office.ended.lock().unwrap(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn closing_a_client_ends_abandoned_attempts_on_a_connection_that_is_held_elsewhere() {
+    let office = Office {
+        takes: 600 * SECOND,
+        ..Office::default()
+    };
+    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
+    let client = builder(&wires, retry().max_attempts(1), 10 * SECOND).idempotency_keys();
+    let client = client.connect().await.unwrap();
+    let held = client.connection().unwrap();
+    let answer = client.call_tool(tool("book")).await.unwrap();
+    assert!(text(answer).0.contains("may have run"));
+    let begun = Instant::now();
+    client.close().await;
+    // Only for the end of the connection.
+    assert_eq!(begun.elapsed(), 8 * SECOND);
+    sleep(SECOND).await;
+    assert_eq!(*office.stopped.lock().unwrap(), 1);
+    assert!(!held.peer().is_transport_closed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_never_answers_keeps_256_abandoned_attempts_at_most_for_an_hour_at_most() {
+    let office = Office {
+        takes: 24 * 3600 * SECOND,
+        ..Office::default()
+    };
+    let wires = Wires {
+        is_bare: true,
+        ..Wires::to(&office, None)
+    };
+    let client = builder(&wires, retry().max_attempts(1), 10 * SECOND).always_idempotency_keys();
+    let client = client.connect().await.unwrap();
+    let stopped = || *office.stopped.lock().unwrap();
+    for (calls, expected) in [(256, 0), (3, 3)] {
+        for _ in 0..calls {
+            let answer = client.call_tool(tool("book")).await.unwrap();
+            assert!(text(answer).0.contains("may have run"));
+        }
+        sleep(SECOND).await;
+        assert_eq!(stopped(), expected);
+    }
+    sleep(3600 * SECOND).await;
+    assert_eq!(stopped(), 259);
 }
 
 #[tokio::test(start_paused = true)]

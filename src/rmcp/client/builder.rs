@@ -102,7 +102,9 @@ impl<C: Connector> ClientBuilder<C> {
     /// server runs it once. A key in the call's own `_meta` (see [`KEY_META`](crate::call::KEY_META))
     /// is kept. It finds the answer also after this process has ended.
     ///
-    /// A limit of time does not cancel such a call at the server. A caller that drops the call does.
+    /// A limit of time does not cancel such a call at the server. A caller that drops the call does. At
+    /// most 256 attempts that ran into a limit stay open, each for 1 h at most, and none after
+    /// [`close`](Client::close). Beyond that the oldest is cancelled at the server, with a warning.
     ///
     /// Has no effect with a retry layer that [distrusts the
     /// server](crate::retry::RetryBuilder::distrust_server).

@@ -1,6 +1,6 @@
 use super::{
     Catalog,
-    attic::Attic,
+    abandoned::KeyedCall,
     progress::{Incoming, Level, Listening, Sink},
 };
 #[cfg(feature = "otel")]
@@ -30,7 +30,7 @@ pub struct ClientCall {
     level: Level,
     options: Option<Arc<CallOptions>>,
     // Only if the server runs the call once, however often it is sent.
-    attic: Option<Attic>,
+    keyed: Option<KeyedCall>,
     // For a call that may be repeated because of its server's hints.
     honoured: Option<Honoured>,
 }
@@ -46,7 +46,7 @@ impl ClientCall {
             progress: Progress::new(),
             level: Level::default(),
             options: None,
-            attic: None,
+            keyed: None,
             honoured: None,
         }
     }
@@ -76,7 +76,6 @@ impl ClientCall {
     ///
     /// If it repeats a call whose tool is listed differently since, or a call that only an earlier
     /// server would recognize.
-    /// would know again.
     pub(super) fn begin(&self, honoured: Option<&Honoured>) -> Result<(), Failure> {
         if !self.level.begin() {
             return Ok(());
@@ -160,12 +159,12 @@ impl ClientCall {
     }
 
     /// From here on, the call runs once, however often it is sent.
-    pub(super) fn keep_abandoned(&mut self) -> Attic {
-        self.attic.get_or_insert_default().clone()
+    pub(super) fn set_keyed(&mut self, keyed: KeyedCall) {
+        self.keyed = Some(keyed);
     }
 
-    pub(super) fn attic(&self) -> Option<&Attic> {
-        self.attic.as_ref()
+    pub(super) fn keyed(&self) -> Option<&KeyedCall> {
+        self.keyed.as_ref()
     }
 }
 
@@ -224,7 +223,7 @@ impl ToolCall for ClientCall {
     }
 
     fn runs_once(&self) -> bool {
-        self.attic.is_some()
+        self.keyed.is_some()
     }
 
     /// Reports of the server count here, whatever token the caller set.

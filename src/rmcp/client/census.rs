@@ -29,7 +29,7 @@ impl Census {
     where
         F: Future<Output = Result<T, Failure>>,
     {
-        let (member, mut cut) = (self.enrol(), self.cut.subscribe());
+        let (member, mut cut) = (Member::of(&self.calls), self.cut.subscribe());
         async move {
             let _member = member;
             tokio::select! {
@@ -41,11 +41,6 @@ impl Census {
                 )),
             }
         }
-    }
-
-    /// Counts a call that is not cut off, until this is dropped.
-    pub(super) fn enrol(&self) -> Member {
-        Member::of(&self.calls)
     }
 
     pub(super) fn open(&self) -> Member {

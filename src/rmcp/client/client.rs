@@ -1,5 +1,6 @@
 use super::{
-    Catalog, ClientCall, Connection, attic::Attic, census::Census, keys::Keys, settings::Shared,
+    Catalog, ClientCall, Connection, abandoned::KeyedCall, census::Census, keys::Keys,
+    settings::Shared,
 };
 use crate::{
     call::IdempotencyKey,
@@ -14,7 +15,7 @@ use ::rmcp::model::{
 };
 use std::{
     fmt,
-    pin::Pin,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -153,16 +154,16 @@ impl Client {
     ) -> Result<Answer, Failure> {
         let Parts { shared, stack, .. } = &self.parts;
         let mut call = settings(shared.catalog.call(request));
-        let attic = self.parts.keys.give(&mut call);
+        let keyed = self.parts.keys.give(&mut call, &shared.abandoned);
         // Large: it holds the futures of all layers.
         let answer = Box::pin(stack.clone().oneshot(call));
-        seen_to_its_end(&shared.census, attic, answer).await
+        counted(&shared.census, keyed, answer).await
     }
 
     /// The key that a call of a tool is sent with, if any.
     pub(super) fn key_for(&self, params: &CallToolRequestParams) -> Option<IdempotencyKey> {
         let Parts { shared, keys, .. } = &self.parts;
-        keys.key_for(shared.catalog.call(params.clone()))
+        keys.key_for(shared.catalog.call(params.clone()), &shared.abandoned)
     }
 
     /// The server's tools, as of the last list that could be read. The list is read at each dial,
@@ -255,7 +256,9 @@ impl Client {
         } = self.parts;
         handle.shutdown();
         drop(stack);
-        let census = shared.census;
+        let Shared {
+            census, abandoned, ..
+        } = shared;
         if time::timeout(limits.close, census.no_call()).await.is_err() {
             tracing::warn!(
                 limit_ms = limits.close.as_millis(),
@@ -265,6 +268,7 @@ impl Client {
         }
         // After that a child was killed, or the connection is still held elsewhere.
         let _ = time::timeout(LAST_CONNECTION, census.none_open()).await;
+        abandoned.cancel();
     }
 }
 
@@ -290,9 +294,9 @@ impl Service<Request> for Client {
             ..
         } = &mut self.parts;
         let mut call = shared.catalog.call(request);
-        let attic = keys.give(&mut call);
+        let keyed = keys.give(&mut call, &shared.abandoned);
         let answer = stack.call(call);
-        Box::pin(seen_to_its_end(&shared.census, attic, answer))
+        Box::pin(counted(&shared.census, keyed, answer))
     }
 }
 
@@ -305,26 +309,23 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Counts a call. If it ends while attempts at it that limits have abandoned are on their way, these are
-/// counted too. They end with their connection at the latest; nothing cancels them at the server.
-fn seen_to_its_end<F>(
+/// Counts a call. If the caller drops it, the attempts that limits have abandoned are cancelled with it.
+fn counted<F>(
     census: &Census,
-    attic: Option<Attic>,
+    keyed: Option<KeyedCall>,
     answer: F,
 ) -> impl Future<Output = Result<Answer, Failure>> + use<F>
 where
     F: Future<Output = Result<Answer, Failure>>,
 {
-    let census = census.clone();
     let counted = census.counted(answer);
     async move {
+        // Before the guard, so that it is dropped later: the guard says why.
+        let counted = pin!(counted);
+        let guard = keyed.map(KeyedCall::cancel_on_drop);
         let outcome = counted.await;
-        if let Some(attic) = attic.filter(|attic| !attic.is_empty()) {
-            let member = census.enrol();
-            tokio::spawn(async move {
-                attic.wait().await;
-                drop(member);
-            });
+        if let Some(guard) = guard {
+            guard.disarm();
         }
         outcome
     }

@@ -2,7 +2,7 @@ mod parts;
 
 use super::{
     Catalog, ClientCall,
-    attic::Attic,
+    abandoned::KeyedCall,
     census::{Census, Member},
     errors,
     input::Input,
@@ -116,11 +116,11 @@ impl Inner {
         }
     }
 
-    async fn send(&self, request: Request, attic: Option<Attic>) -> Result<Answer, Failure> {
-        if let (Request::Tool(params), Some(attic)) = (&request, &attic) {
+    async fn send(&self, request: Request, keyed: Option<KeyedCall>) -> Result<Answer, Failure> {
+        if let (Request::Tool(params), Some(keyed)) = (&request, &keyed) {
             let (peer, params) = (self.peer.clone(), params.clone());
             let sent = async move { peer.call_tool_once(params).await.map(Answer::Tool) };
-            let answer = attic.hold(Box::pin(sent));
+            let answer = keyed.attempt(Box::pin(sent));
             return self.ask(self.call_timeout, answer).await;
         }
         // If it is dropped before the end, the server is told.
@@ -308,8 +308,8 @@ impl Service<ClientCall> for Connection {
         // Here, since the ticker belongs to the new attempt.
         let listening = call.listen(&inner.incoming);
         Box::pin(async move {
-            let attic = call.attic().cloned();
-            let answer = inner.send(call.into_request(), attic).await;
+            let keyed = call.keyed().cloned();
+            let answer = inner.send(call.into_request(), keyed).await;
             match listening.wait() {
                 Some(wait) => waiting::after(answer, wait),
                 None => answer,

@@ -1,4 +1,7 @@
-use super::ClientCall;
+use super::{
+    ClientCall,
+    abandoned::{Abandoned, KeyedCall},
+};
 use crate::call::{IdempotencyKey, Method, ToolCall};
 
 /// Which calls get an idempotency key.
@@ -14,8 +17,8 @@ pub(super) enum Keys {
 
 impl Keys {
     /// Gives a call a key, if it has none. From then on it may be repeated even if it may have run,
-    /// and its abandoned attempts are kept here.
-    pub(super) fn give(self, call: &mut ClientCall) -> Option<super::attic::Attic> {
+    /// and a limit of time does not cancel its attempts at the server.
+    pub(super) fn give(self, call: &mut ClientCall, abandoned: &Abandoned) -> Option<KeyedCall> {
         let is_wanted = match self {
             Self::None => false,
             Self::IfHonoured => call.note_honoured(),
@@ -30,12 +33,18 @@ impl Keys {
             // The server says what is wrong with the key.
             Some(Err(_)) => return None,
         }
-        Some(call.keep_abandoned())
+        let keyed = abandoned.new_call();
+        call.set_keyed(keyed.clone());
+        Some(keyed)
     }
 
     /// The key of a call, new or given, if it gets one.
-    pub(super) fn key_for(self, mut call: ClientCall) -> Option<IdempotencyKey> {
-        self.give(&mut call)?;
+    pub(super) fn key_for(
+        self,
+        mut call: ClientCall,
+        abandoned: &Abandoned,
+    ) -> Option<IdempotencyKey> {
+        self.give(&mut call, abandoned)?;
         call.idempotency_key()?.ok()
     }
 }

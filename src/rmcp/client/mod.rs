@@ -183,8 +183,8 @@
 //! For an HTTP service that is not an MCP server. Nor if several processes have to share one server:
 //! each client has its own connection, and its own child process.
 
+mod abandoned;
 mod announced;
-mod attic;
 mod builder;
 mod call;
 mod call_builder;

@@ -1,4 +1,4 @@
-use super::{Catalog, census::Census, kept::Kept};
+use super::{Catalog, abandoned::Abandoned, census::Census, kept::Kept};
 use crate::{policy::Policies, text};
 use ::rmcp::service::ClientLifecycleMode;
 use std::{sync::Arc, time::Duration};
@@ -20,6 +20,7 @@ pub struct Shared {
     pub(super) catalog: Catalog,
     pub(super) census: Census,
     pub(super) kept: Kept,
+    pub(super) abandoned: Abandoned,
     // The tools with a policy by name.
     pub(super) named: Arc<[Box<str>]>,
 }
@@ -30,6 +31,7 @@ impl Shared {
             catalog,
             census: Census::new(),
             kept: Kept::default(),
+            abandoned: Abandoned::default(),
             named: Arc::default(),
         }
     }
