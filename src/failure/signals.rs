@@ -12,6 +12,7 @@ use super::{Class, Failure};
 )]
 pub(super) struct Signals {
     is_paced: bool,
+    is_held_back: bool,
     is_confined: bool,
     is_limit_told: bool,
     is_for_host: bool,
@@ -30,6 +31,15 @@ impl Failure {
     /// Lets the layer that makes the next connection do the waiting.
     pub(crate) fn set_paced(&mut self) {
         self.inner.signals.is_paced = true;
+    }
+
+    /// Whether its wait is the time until the turn of its call, as a gate of a retry layer counts it.
+    pub(crate) fn is_held_back(&self) -> bool {
+        self.inner.signals.is_held_back
+    }
+
+    pub(crate) fn set_held_back(&mut self) {
+        self.inner.signals.is_held_back = true;
     }
 
     /// Whether a stack has shut because of it. That ends this stack, and no outer one.

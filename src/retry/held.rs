@@ -4,7 +4,7 @@ use super::{
     again::Again,
     future::Timer,
     progress::Progress,
-    retry_after_gate::{Held, Ticket, Turn},
+    retry_after_gate::{Held, Patience, Ticket, Turn},
 };
 use crate::{
     call::ToolCall,
@@ -20,9 +20,11 @@ use std::{
 use tokio::time::Instant;
 
 impl<S, Req: ToolCall> Progress<S, Req> {
-    /// Passes the hint of a failure to the gate.
+    /// Passes the hint of a failure to the gate, unless a gate made it: then it is no hint of the
+    /// server.
     pub(super) fn hear(&self, failure: &Failure) {
-        if let Some(gate) = &self.settings().gate {
+        let gate = self.settings().gate.as_ref();
+        if let Some(gate) = gate.filter(|_| !failure.is_held_back()) {
             gate.hear(self.again.target(gate), failure);
         }
     }
@@ -81,7 +83,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         let Some(gate) = &settings.gate else {
             return Ok(None);
         };
-        let joined = gate.join(self.again.target(gate), limit, settings.max_retry_after())?;
+        let longest = settings.max_retry_after();
+        let joined = gate.join(self.again.target(gate), Patience { limit, longest })?;
         if let Some(ticket) = &joined {
             self.note_down(|notes| notes.held.begin());
             let Held { class, wait } = ticket.held();
@@ -96,7 +99,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         let missed = self.last_begin().filter(|(at, _)| turn >= *at);
         let stopped = missed.map_or(Stopped::HintTooLong, |(_, stopped)| stopped);
         let failure = self.take_kept().unwrap_or_else(|| not_sent(refused));
-        (failure.with_retry_after(refused.wait), stopped)
+        (held_back(failure, refused), stopped)
     }
 
     /// Whether a hint came while the call waited for the service.
@@ -143,8 +146,13 @@ impl<S, Req: ToolCall> Progress<S, Req> {
 /// The failure of a call that was not sent, since the server asked another call to wait.
 fn not_sent(held: Held) -> Failure {
     let text = "the server asked an earlier call to wait, and this one was not sent";
-    let failure = Failure::new(held.class, text).not_sent();
-    failure.with_retry_after(held.wait)
+    held_back(Failure::new(held.class, text).not_sent(), held)
+}
+
+fn held_back(failure: Failure, held: Held) -> Failure {
+    let mut failure = failure.with_retry_after(held.wait);
+    failure.set_held_back();
+    failure
 }
 
 /// The failure of a call whose service was not ready in time.

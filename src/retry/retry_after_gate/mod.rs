@@ -2,18 +2,18 @@
 
 mod pace;
 mod target;
+mod targets;
 mod ticket;
 
 pub(super) use self::{
-    target::Turn,
+    target::{Patience, Turn},
     ticket::{Held, Ticket},
 };
 
-use self::{pace::Pace, target::Target};
+use self::{pace::Pace, target::Target, targets::Targets};
 use super::shares::share;
 use crate::{call::ToolCall, failure::Failure};
 use std::{
-    collections::HashMap,
     fmt,
     hash::{DefaultHasher, Hash, Hasher},
     sync::{
@@ -31,9 +31,6 @@ const PACE: Duration = Duration::from_millis(10);
 /// tool until the process ends.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
-/// How many targets without waiting calls are remembered.
-const TARGETS: usize = 1_024;
-
 /// Makes the `retryAfter` of one call hold for all later calls to the same target.
 ///
 /// Without it, each call is refused by itself, and all calls with the same wait come back at the same
@@ -44,9 +41,12 @@ const TARGETS: usize = 1_024;
 ///   permit, is released first. This also holds for an attempt that waits for the service to be ready
 ///   when the hint comes, here or in [`AlwaysReady`](crate::always_ready::AlwaysReady), but not for one
 ///   that waits for a new connection.
-/// - Then the calls go out one by one, in the order in which they came, one each 10 ms unless the
-///   [pace](Self::pace) is set. The pace doubles every 5 s without a further hint, and ends after 50
-///   s, so that it does not limit a healthy server for long.
+/// - Then the calls leave the gate one by one, in the order in which they came, one each 10 ms unless
+///   the [pace](Self::pace) is set. The pace doubles every 5 s without a further hint, and ends after
+///   50 s, so that it does not limit a healthy server for long.
+/// - A call that has left the gate may have to wait for the service, for example for a permit or a new
+///   connection. It goes out when the service is ready, and does not pass the pace again. So several
+///   such calls may go out together.
 /// - A further hint moves all waiting calls behind its end.
 /// - A call fails at once if its turn would not come within its [retry window or
 ///   deadline](super#the-retry-window-and-the-deadline), or if the server asks for more than
@@ -70,10 +70,11 @@ const TARGETS: usize = 1_024;
 /// # Sharing
 ///
 /// Clones are the same gate. All services of one layer share it. Give a clone to another layer to let
-/// both wait for the same hints.
+/// both wait for the same hints. If one layer is inside the other, each call passes the gate twice.
 ///
-/// The gate remembers hints for up to 1,024 targets without waiting calls. Beyond that, it forgets
-/// the one that opens first.
+/// The gate remembers a target until its wait and its pace are over, and takes about 200 bytes for it.
+/// If there are more than 1,024, it forgets the pace of those whose wait is over. It never forgets a
+/// wait.
 ///
 /// # Cancellation
 ///
@@ -105,7 +106,7 @@ type TargetOf = dyn Fn(&dyn ToolCall) -> u64 + Send + Sync;
 
 #[derive(Default)]
 struct State {
-    targets: Mutex<HashMap<u64, Target>>,
+    targets: Mutex<Targets>,
     // Without any, no call has to look.
     count: AtomicUsize,
     tickets: AtomicU64,
@@ -191,10 +192,9 @@ impl RetryAfterGate {
         let class = failure.class();
         let wakers = {
             let mut targets = self.lock();
-            make_room(&mut targets, target, now);
-            let target = targets.entry(target);
-            let target = target.or_insert_with(|| Target::new(self.pace, now, class));
-            let wakers = target.close(until, class);
+            let new = || Target::new(self.pace, now, class);
+            let target = targets.get_or_add(target, now, new);
+            let wakers = target.close(until, now, class);
             self.state.count.store(targets.len(), Relaxed);
             wakers
         };
@@ -202,22 +202,14 @@ impl RetryAfterGate {
     }
 
     /// Gives a call its place, unless it may go out now. The error says that its turn would not come
-    /// before the limit, or that the server asks for a longer wait.
-    pub(super) fn join(
-        &self,
-        target: u64,
-        limit: Option<Instant>,
-        longest: Duration,
-    ) -> Result<Option<Ticket>, Held> {
+    /// in time, or that the server asks for a longer wait.
+    pub(super) fn join(&self, target: u64, patience: Patience) -> Result<Option<Ticket>, Held> {
         let number = self.state.tickets.fetch_add(1, Relaxed);
         let joined = self.look(target, |target, now| {
             if target.pass(now) {
                 return Ok(None);
             }
-            if target.asked(now) > longest {
-                return Err(target.held(target.opens(), now));
-            }
-            target.join(number, now, limit).map(Some)
+            target.join(number, now, patience).map(Some)
         });
         let held = joined.unwrap_or(Ok(None))?;
         Ok(held.map(|held| Ticket::new(self.clone(), target, number, held)))
@@ -230,34 +222,18 @@ impl RetryAfterGate {
         }
         let now = Instant::now();
         let mut targets = self.lock();
-        let known = targets.get_mut(&target)?;
+        let known = targets.get(target)?;
         if known.is_over(now) {
-            targets.remove(&target);
+            targets.remove(target);
             self.state.count.store(targets.len(), Relaxed);
             return None;
         }
         Some(look(known, now))
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Target>> {
+    fn lock(&self) -> MutexGuard<'_, Targets> {
         let targets = self.state.targets.lock();
         targets.unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Forgets a target if there are too many, unless calls wait for all of them.
-fn make_room(targets: &mut HashMap<u64, Target>, target: u64, now: Instant) {
-    if targets.len() < TARGETS || targets.contains_key(&target) {
-        return;
-    }
-    targets.retain(|_, target| !target.is_over(now));
-    if targets.len() < TARGETS {
-        return;
-    }
-    let idle = targets.iter().filter(|(_, target)| !target.is_awaited());
-    let first = idle.min_by_key(|(_, target)| target.opens());
-    if let Some(first) = first.map(|(target, _)| *target) {
-        targets.remove(&first);
     }
 }
 

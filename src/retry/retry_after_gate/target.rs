@@ -32,8 +32,24 @@ pub(super) struct Target {
 #[derive(Debug)]
 struct Waiting {
     slot: Instant,
-    limit: Option<Instant>,
+    patience: Patience,
     waker: Option<Waker>,
+}
+
+/// How long a call waits at most.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::retry) struct Patience {
+    /// The call has to go out before this.
+    pub(in crate::retry) limit: Option<Instant>,
+    /// The longest wait that the server may ask for.
+    pub(in crate::retry) longest: Duration,
+}
+
+impl Patience {
+    /// Whether a call waits until its slot, if the server asks for a wait.
+    fn covers(self, slot: Instant, asked: Duration) -> bool {
+        asked <= self.longest && self.limit.is_none_or(|limit| slot < limit)
+    }
 }
 
 /// Wakers to wake and to drop outside of the lock, since both may run code of an executor.
@@ -97,6 +113,11 @@ impl Target {
         !self.waiting.is_empty()
     }
 
+    /// Whether its wait is over, and no call waits for it.
+    pub(super) fn has_opened(&self, now: Instant) -> bool {
+        !self.is_awaited() && now >= self.opens
+    }
+
     /// Whether it is in the same state as without a hint.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         !self.is_awaited() && self.pace.is_over(self.opens, now)
@@ -117,16 +138,16 @@ impl Target {
         freed.map_or(self.end.max(now), |freed| *freed)
     }
 
-    /// Gives a call the first slot, if that is before its limit.
+    /// Gives a call the first slot, if it waits for that long.
     pub(super) fn join(
         &mut self,
         ticket: u64,
         now: Instant,
-        limit: Option<Instant>,
+        patience: Patience,
     ) -> Result<Held, Held> {
         let slot = self.first_slot(now);
         let held = self.held(slot, now);
-        if limit.is_some_and(|limit| slot >= limit) {
+        if !patience.covers(slot, self.asked(now)) {
             return Err(held);
         }
         self.free = self.free.split_off(&now);
@@ -135,7 +156,7 @@ impl Target {
         }
         let waiting = Waiting {
             slot,
-            limit,
+            patience,
             waker: None,
         };
         self.waiting.insert(ticket, waiting);
@@ -158,7 +179,7 @@ impl Target {
         self.waiting.remove(&ticket);
         self.went(now);
         if now.saturating_duration_since(slot) > LATE {
-            wakers.refused = self.lay_out(self.next);
+            wakers.refused = self.lay_out(self.next, now);
         }
         self.settle();
         (Turn::Go, wakers)
@@ -176,13 +197,13 @@ impl Target {
     }
 
     /// The server asked to wait until then.
-    pub(super) fn close(&mut self, until: Instant, class: Class) -> Wakers {
+    pub(super) fn close(&mut self, until: Instant, now: Instant, class: Class) -> Wakers {
         let mut wakers = Wakers::default();
         if until > self.opens {
             self.opens = until;
             self.class = class;
             self.next = self.next.max(until);
-            wakers.refused = self.lay_out(self.next);
+            wakers.refused = self.lay_out(self.next, now);
         }
         wakers
     }
@@ -195,14 +216,15 @@ impl Target {
     }
 
     /// Gives all waiting calls new slots, in the order in which they came. None is moved forward,
-    /// since its waiting task would have to be woken.
-    /// Returns the wakers of the calls that no longer fit.
-    fn lay_out(&mut self, from: Instant) -> Vec<Waker> {
+    /// since its waiting task would have to be woken. Returns the wakers of the calls that no longer
+    /// fit.
+    fn lay_out(&mut self, from: Instant, now: Instant) -> Vec<Waker> {
+        let asked = self.asked(now);
         let mut refused = Vec::new();
         let mut slot = from;
         self.waiting.retain(|_, call| {
             slot = slot.max(call.slot);
-            if call.limit.is_some_and(|limit| slot >= limit) {
+            if !call.patience.covers(slot, asked) {
                 refused.extend(call.waker.take());
                 return false;
             }

@@ -42,9 +42,12 @@ impl Ticket {
         let now = Instant::now();
         let (turn, wakers) = {
             let mut targets = self.gate.lock();
-            // Only waiting calls keep a target, and this may be none.
-            let Some(target) = targets.get_mut(&self.target) else {
-                return Turn::Go;
+            // A waiting call keeps its target: this one was refused, and is polled late.
+            let Some(target) = targets.get(self.target) else {
+                return Turn::Refused(Held {
+                    wait: Duration::ZERO,
+                    ..self.held
+                });
             };
             target.turn(self.number, now, cx.waker())
         };
@@ -56,7 +59,7 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         let mut targets = self.gate.lock();
-        let left = targets.get_mut(&self.target);
+        let left = targets.get(self.target);
         let wakers = left.map(|target| target.leave(self.number));
         drop(targets);
         drop(wakers);

@@ -2,6 +2,7 @@
 
 mod below;
 mod model;
+mod refused;
 mod watched;
 
 use super::{HOUR, MINUTE, MS, SECOND, exact};
@@ -499,29 +500,29 @@ async fn a_hint_closes_a_target_for_an_hour_at_most() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_too_many_targets_the_one_that_opens_first_is_forgotten() {
-    let begun = Instant::now();
-    let calls = Arc::new(Mutex::new(Vec::new()));
+async fn no_wait_is_forgotten_however_many_targets_there_are() {
+    let calls = Arc::new(Mutex::new(0));
     let service = tower::service_fn(|call: Call| {
-        calls.lock().unwrap().push(begun.elapsed().as_millis());
+        *calls.lock().unwrap() += 1;
         let wait = call.name.parse().unwrap();
         let failure = Failure::rate_limited(Some(Duration::from_secs(wait)));
         std::future::ready(Err::<Answer, _>(failure))
     });
     let service = gated().max_attempts(1).build().unwrap().layer(service);
     let call = |number: u32| service.clone().oneshot(Call::tool(&number.to_string()));
-    for number in 100..100 + 1_024 {
+    let targets = 100..100 + 3_000;
+    for number in targets.clone() {
         call(number).await.unwrap_err();
     }
-    assert_eq!(call(100).await.unwrap_err().delivery(), Delivery::NotSent);
-    call(2_000).await.unwrap_err();
-    assert_eq!(call(101).await.unwrap_err().delivery(), Delivery::NotSent);
-    assert_eq!(
-        call(100).await.unwrap_err().delivery(),
-        Delivery::Unknown,
-        "it is sent"
-    );
-    assert_eq!(calls.lock().unwrap().len(), 1_024 + 2);
+    assert_eq!(*calls.lock().unwrap(), 3_000);
+    for number in targets {
+        let delivery = call(number).await.unwrap_err().delivery();
+        assert_eq!(delivery, Delivery::NotSent, "{number}");
+    }
+    assert_eq!(*calls.lock().unwrap(), 3_000);
+    sleep(3_100 * SECOND).await;
+    call(100).await.unwrap_err();
+    assert_eq!(*calls.lock().unwrap(), 3_001, "its wait is over");
 }
 
 #[tokio::test(start_paused = true)]
