@@ -101,6 +101,15 @@ pub trait ToolCall {
         None
     }
 
+    /// The `requestState` of the call, whether it has one or not. `None` unless you say otherwise.
+    ///
+    /// [`idempotency`](crate::idempotency#rounds) takes the number of the round off it, which it put
+    /// into [`StoredResult::request_state_mut`](crate::idempotency::StoredResult::request_state_mut):
+    /// implement both, or neither.
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        None
+    }
+
     /// Whether the caller cancelled the call. Without it, a dropped call counts as one that lost its
     /// connection.
     fn cancellation(&self) -> Option<&Cancellation> {

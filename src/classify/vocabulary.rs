@@ -48,6 +48,7 @@ pub(super) const CODES: &[(&str, Class)] = &[
     ("idempotency_in_flight",   Unavailable),
     ("idempotency_unknown",     Unavailable),
     ("idempotency_not_kept",    Unavailable),
+    ("idempotency_store_full",  Unavailable),
     ("idempotency_conflict",    InvalidInput),
     ("idempotency_key_invalid", InvalidInput),
     ("idempotency_key_required", InvalidInput),

@@ -104,7 +104,8 @@ impl IdempotencyBuilder {
     }
 
     /// Runs calls even if the store cannot be reached, **without protection**: such a call may run
-    /// twice. Each leaves a warning in the log. Default: nothing runs then.
+    /// twice. Each leaves a warning in the log. Default: nothing runs then. While the store is full,
+    /// no call with a new key runs in any case.
     pub fn run_unprotected(mut self) -> Self {
         self.runs_unprotected = true;
         self

@@ -11,7 +11,7 @@ use std::time::Duration;
 pub mod codes {
     /// An earlier call with the key still runs, on this replica or another.
     pub const IN_FLIGHT: &str = "idempotency_in_flight";
-    /// The key was used for another tool, or with other arguments.
+    /// The key was used for another tool, or with other arguments or other input for the same round.
     pub const CONFLICT: &str = "idempotency_conflict";
     /// An earlier call with the key began, and its end is unknown.
     pub const UNKNOWN: &str = "idempotency_unknown";
@@ -19,6 +19,8 @@ pub mod codes {
     pub const NOT_KEPT: &str = "idempotency_not_kept";
     /// The key is invalid.
     pub const INVALID_KEY: &str = "idempotency_key_invalid";
+    /// The store has no room for a further call.
+    pub const STORE_FULL: &str = "idempotency_store_full";
     /// The tool requires a key.
     pub const KEY_REQUIRED: &str = "idempotency_key_required";
 }
@@ -28,6 +30,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// The wait that a caller is asked for while the store cannot be reached.
 const STORE_WAIT: Duration = Duration::from_secs(1);
+
+/// The wait that a caller is asked for while the store is full. Room comes when records expire.
+const FULL_WAIT: Duration = Duration::from_secs(60);
 
 /// The store says, or nobody has asked it yet, that this attempt began no run.
 fn began_no_run(failure: Failure) -> Failure {
@@ -48,7 +53,7 @@ pub(super) fn key_required() -> Failure {
 }
 
 pub(super) fn conflict() -> Failure {
-    let text = "the idempotency key was used for another tool or with other arguments: give each call a key of its own";
+    let text = "the idempotency key was used for another tool, other arguments or other input: give each call a key of its own";
     began_no_run(Failure::new(Class::InvalidInput, text).with_code(codes::CONFLICT))
 }
 
@@ -67,6 +72,16 @@ pub(super) fn store_unreachable(error: StoreError) -> Failure {
     began_no_run(
         Failure::unavailable(Some(STORE_WAIT))
             .with_message(text)
+            .because(error),
+    )
+}
+
+pub(super) fn store_full(error: StoreError) -> Failure {
+    let text = "the store of idempotency keys is full, and nothing was run";
+    began_no_run(
+        Failure::unavailable(Some(FULL_WAIT))
+            .with_message(text)
+            .with_code(codes::STORE_FULL)
             .because(error),
     )
 }

@@ -3,7 +3,7 @@ use crate::call::{Arguments, ToolCall};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// A hash of a call's tool and arguments.
+/// A hash of a call's tool, of its arguments, and of its input if it continues an earlier round.
 ///
 /// Arguments are compared as JSON: the order of members, blanks and escapes do not matter, nor
 /// whether a whole number is written with a fraction (`1.0`). A call without arguments has an empty
@@ -24,6 +24,9 @@ impl Fingerprint {
             Some(Arguments::Object(members)) => canonical.object(members),
             Some(Arguments::Value(value)) => canonical.value(value),
             None => canonical.object(&serde_json::Map::new()),
+        }
+        if let Some(continuation) = call.continuation() {
+            canonical.value(&continuation);
         }
         Self(canonical.into_hash().finalize().into())
     }

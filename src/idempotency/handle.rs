@@ -5,7 +5,7 @@ use super::{
     config::Config,
     outcome,
     phase::Phase,
-    rounds,
+    round::Round,
     store::{Store, StoreError, Value},
 };
 use crate::call::IdempotencyKey;
@@ -17,6 +17,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 use tokio::{runtime::Handle, sync::watch, task::JoinSet, time};
+
+/// The rounds of a call that are settled without their state: the first, and so many later ones.
+const ROUNDS: u32 = 100;
 
 /// The most runs that go on without a caller. A further one is stopped, and its outcome is unknown.
 const MOST: usize = 10_000;
@@ -91,11 +94,12 @@ impl IdempotencyHandle {
     }
 
     /// Settles an unknown call: it ran, with this answer. Later attempts get the answer. For a call
-    /// that asks for input, it is the answer of the unknown round. Returns `false` if the call is not
-    /// unknown; then nothing changes.
+    /// that asks for input, it is the answer of the unknown round, of the first 101. Returns `false` if
+    /// the call is not unknown; then nothing changes.
     ///
     /// `identity` is that of the caller: the result of the [scope](super::IdempotencyBuilder::scope),
-    /// by default the value of the `Authorization` header, or `None` without one.
+    /// by default the value of the `Authorization` header, or `None` without one. An answer may ask for
+    /// input; its `requestState` is the one that the tool expects.
     ///
     /// # Errors
     ///
@@ -106,8 +110,15 @@ impl IdempotencyHandle {
         key: &IdempotencyKey,
         answer: R,
     ) -> Result<bool, StoreError> {
-        let value = outcome::keep(&Ok(answer), self.config.largest, None);
-        self.settle(identity, key, Some(value)).await
+        let mut outcomes = self.outcomes(answer);
+        for number in 0..=ROUNDS {
+            let round = Round::numbered(number);
+            let outcome = Some(outcomes(round));
+            if self.settle(identity, key, round, outcome).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Settles an unknown call: it did not run. A later attempt runs it. Returns `false` if the call
@@ -121,24 +132,75 @@ impl IdempotencyHandle {
         identity: Option<&[u8]>,
         key: &IdempotencyKey,
     ) -> Result<bool, StoreError> {
-        self.settle(identity, key, None).await
-    }
-
-    /// Settles the round that is unknown, whichever it is: of the others none changes.
-    async fn settle(
-        &self,
-        identity: Option<&[u8]>,
-        key: &IdempotencyKey,
-        outcome: Option<Value>,
-    ) -> Result<bool, StoreError> {
-        let Config { store, times, .. } = &*self.config;
-        for round in 0..=rounds::MOST {
-            let record = RecordId::of_round(identity, key, round);
-            if store.settle(&record, outcome.clone(), times.keep).await? {
+        for number in 0..=ROUNDS {
+            let round = Round::numbered(number);
+            if self.settle(identity, key, round, None).await? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Settles an unknown round of a call: it ran, with this answer. `request_state` is the one that
+    /// the caller sends in that round. Otherwise as [`settle_as_done`](Self::settle_as_done).
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be reached.
+    pub async fn settle_round_as_done<R: StoredResult>(
+        &self,
+        identity: Option<&[u8]>,
+        key: &IdempotencyKey,
+        request_state: &str,
+        answer: R,
+    ) -> Result<bool, StoreError> {
+        let round = Round::of_state(request_state);
+        let outcome = self.outcomes(answer)(round);
+        self.settle(identity, key, round, Some(outcome)).await
+    }
+
+    /// Settles an unknown round of a call: it did not run. `request_state` is the one that the caller
+    /// sends in that round. Otherwise as [`settle_as_not_run`](Self::settle_as_not_run).
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be reached.
+    pub async fn settle_round_as_not_run(
+        &self,
+        identity: Option<&[u8]>,
+        key: &IdempotencyKey,
+        request_state: &str,
+    ) -> Result<bool, StoreError> {
+        let round = Round::of_state(request_state);
+        self.settle(identity, key, round, None).await
+    }
+
+    async fn settle(
+        &self,
+        identity: Option<&[u8]>,
+        key: &IdempotencyKey,
+        round: Round,
+        outcome: Option<Value>,
+    ) -> Result<bool, StoreError> {
+        let Config { store, times, .. } = &*self.config;
+        let record = RecordId::of_round(identity, key, round);
+        store.settle(&record, outcome, times.keep).await
+    }
+
+    /// The same answer as the outcome of one round or another: a question leads on to the next.
+    fn outcomes<R: StoredResult>(&self, mut answer: R) -> impl FnMut(Round) -> Value + use<R> {
+        let largest = self.config.largest;
+        let asked = answer.request_state_mut().map(Option::take);
+        let done = asked.is_none().then(|| outcome::keep(Ok(&answer), largest));
+        move |round| {
+            if let Some(done) = &done {
+                return done.clone();
+            }
+            if let (Some(state), Some(asked)) = (answer.request_state_mut(), &asked) {
+                *state = Some(round.next_state(asked.as_deref()));
+            }
+            outcome::keep(Ok(&answer), largest)
+        }
     }
 
     /// The store.

@@ -11,7 +11,7 @@
 //! | is new | claims it, runs the call, keeps the outcome, answers |
 //! | is running, here or on another replica | waits for that run; after 55 s fails with [`codes::IN_FLIGHT`]: `Unavailable`, not sent, and a wait |
 //! | is done, with the same tool and arguments | answers with the kept outcome, field for field, marked by [`REPLAYED_META`] in `_meta` and by `replayed` in the log |
-//! | was used with another tool or other arguments | fails with [`codes::CONFLICT`]: `InvalidInput` |
+//! | was used with another tool, other arguments, or other input for the same round | fails with [`codes::CONFLICT`]: `InvalidInput` |
 //! | was claimed by a run that died | runs it again if the tool may run twice, else fails with [`codes::UNKNOWN`]: it may have run |
 //! | belongs to a call that asks for input | takes each round by itself: see [below](#rounds) |
 //! | is done, and its answer was too large to keep, or cannot be read | fails with [`codes::NOT_KEPT`]: it has run |
@@ -20,12 +20,13 @@
 //! A call without a key passes, unless its tool [requires one](IdempotencyBuilder::require_key). So
 //! do resources and prompts, since reading may happen twice. While the store cannot be reached,
 //! nothing runs: `Unavailable`, not sent. [`run_unprotected`](IdempotencyBuilder::run_unprotected)
-//! runs calls without protection instead.
+//! runs calls without protection instead. While the store is full, a new key fails at once with
+//! [`codes::STORE_FULL`]: `Unavailable`, not sent, and a wait of 60 s.
 //!
 //! # What is promised
 //!
-//! - A tool that may not run twice has at most one run for each key of an identity, as long as the outcome
-//!   is kept.
+//! - A tool that may not run twice has at most one run for each key of an identity and each round, as long
+//!   as the outcome of that round is kept.
 //! - Each answer is the answer of that run.
 //! - A lost outcome is *unknown*. It is never repeated, and never taken for a success.
 //!
@@ -51,20 +52,27 @@
 //!
 //! # Rounds
 //!
-//! A tool may ask for input instead of answering; the call is then made again with the same key and
-//! arguments, and with `inputResponses` and the `requestState` of that answer. Each such round runs once and
-//! has its own outcome, and the key stands for all of them:
+//! A tool may ask for input instead of answering. The call is then made again with the same key and
+//! arguments, and with `inputResponses` and the `requestState` of that answer. Each such round has a
+//! record of its own, and runs once.
+//!
+//! The layer numbers the rounds. It puts the number of the next round in front of the `requestState` of
+//! an answer that asks for input, and adds a state if there is none. A client sends the state back as it
+//! is. The layer takes the number off again, so that the tool gets the state that it issued. So a server
+//! may ask twice under the same state, or without one, and be given the same input twice.
 //!
 //! | A call continues with | This layer |
 //! |---|---|
-//! | what the last round asked for | runs the next round |
-//! | the same as a round that ran | answers with the outcome of that round; unless the server asked for nothing but to be called again: then it is |
-//! | other responses to a round that ran, and the server asked again under the same `requestState` | runs the next round |
-//! | other responses, another `requestState`, or a call that is done | fails with [`codes::CONFLICT`] |
-//! | a call of which no round is known, as after a restart of a store in memory | runs that round |
+//! | the state of a round that did not run | runs that round, also if the earlier ones are forgotten |
+//! | the same state and input as a round that ran | answers with the outcome of that round |
+//! | other input for a round that ran or runs, or another state under its number | fails with [`codes::CONFLICT`] |
+//! | a state without a number: another server answered the round before, or it had no key | runs that round once for this state, and numbers those after it |
 //!
-//! No round is made again by the tool's hints. [Settling](IdempotencyHandle) a call settles the round that is
-//! unknown. A call has at most 100 rounds after its first.
+//! No round is repeated because of the tool's hints. [Settling](IdempotencyHandle) a call settles the
+//! round that is unknown.
+//!
+//! All replicas need the layer: a tool without it gets the state with the number. Answers of calls
+//! without a key have no numbers.
 //!
 //! # Keys
 //!
@@ -133,12 +141,17 @@
 //! 1. a byte 1 if there is an identity, else a byte 0; the length of the identity as 8 bytes
 //!    (big-endian), which is 0 without one; and the identity;
 //! 2. the length of the key as 8 bytes (big-endian), and the key;
-//! 3. for a later round, its number from 1 on, as 4 bytes (big-endian).
+//! 3. if the first round that was seen came with a `requestState`, the first 16 bytes of the SHA-256 of
+//!    that state in a canonical form;
+//! 4. for a later round, its number from 1 on, as 4 bytes (big-endian).
 //!
 //! The value of a finished call has a version, which is 1, and bytes. They are `R` and the result as
 //! JSON, as on the wire; or `F` and an object with `class`, `message`, `has_run`, and if known
-//! `code`, `retry_after_ms` and the JSON-RPC `error`. An answer that is not kept has no bytes. The
-//! value of a later round has the version 2, and 32 bytes in front: a hash of the input of the round.
+//! `code`, `retry_after_ms` and the JSON-RPC `error`. An answer that is not kept has no bytes.
+//!
+//! On the wire, a `requestState` with a number is `io.crates.mcp-resilience/round=`, the number of the
+//! round that it leads to, and `;` with the state of the tool, if it issued one. Between the number and
+//! `;` stand `.` and the 16 bytes of point 3 in hexadecimal, if the record has them.
 //!
 //! # When to use it
 //!
@@ -201,7 +214,6 @@ mod canonical;
 #[cfg(any(feature = "rmcp", feature = "rmcp-client", feature = "tower-mcp"))]
 pub(crate) mod capability;
 mod config;
-mod continuation;
 mod failures;
 mod fingerprint;
 mod future;
@@ -211,7 +223,7 @@ mod layer;
 mod outcome;
 mod phase;
 mod record_id;
-mod rounds;
+mod round;
 mod run;
 mod service;
 pub mod store;

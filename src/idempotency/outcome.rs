@@ -2,7 +2,6 @@
 
 use super::{
     StoredResult,
-    continuation::Input,
     store::{Ending, StoreError, Value},
 };
 use crate::failure::{Class, Code, Delivery, Failure, RpcError, Witness};
@@ -11,8 +10,6 @@ use std::{borrow::Cow, time::Duration};
 
 /// The version of the format of a [`Value`].
 const VERSION: u16 = 1;
-/// The same for a later round of a call, which begins with its input.
-const OF_ROUND: u16 = 2;
 
 const RESULT: u8 = b'R';
 const FAILURE: u8 = b'F';
@@ -20,26 +17,18 @@ const FAILURE: u8 = b'F';
 /// The result for the caller of a run.
 pub(super) type Outcome<R> = Result<R, Failure>;
 
-/// A stored run.
-pub(super) struct Kept<R> {
-    /// The input of a later round.
-    pub(super) input: Option<Input>,
-    pub(super) outcome: Outcome<R>,
-}
-
 /// The end of a run with this outcome. `None` if nothing ran. `failure` is the one that became a
 /// flagged result.
 pub(super) fn ending<R: StoredResult>(
     outcome: &Outcome<R>,
     failure: Option<&Failure>,
     largest: usize,
-    input: Option<Input>,
 ) -> Option<Ending> {
     let failure = outcome.as_ref().err().or(failure);
     match failure {
         Some(failure) if failure.delivery().did_not_run() => None,
         Some(failure) if is_in_the_dark(failure) => Some(Ending::Unknown),
-        _ => Some(Ending::Done(keep(outcome, largest, input))),
+        _ => Some(Ending::Done(keep(outcome.as_ref(), largest))),
     }
 }
 
@@ -52,11 +41,7 @@ fn is_in_the_dark(failure: &Failure) -> bool {
 }
 
 /// The outcome for the store, without its answer if that is too large.
-pub(super) fn keep<R: StoredResult>(
-    outcome: &Outcome<R>,
-    largest: usize,
-    input: Option<Input>,
-) -> Value {
+pub(super) fn keep<R: StoredResult>(outcome: Result<&R, &Failure>, largest: usize) -> Value {
     let bytes = match outcome {
         Ok(result) => result.encode().map(|bytes| (RESULT, bytes)),
         Err(failure) => {
@@ -67,10 +52,7 @@ pub(super) fn keep<R: StoredResult>(
     match bytes {
         Ok((kind, mut bytes)) if bytes.len() < largest => {
             bytes.insert(0, kind);
-            match input {
-                None => Value::new(VERSION, bytes),
-                Some(input) => Value::new(OF_ROUND, [input.as_bytes(), &bytes].concat()),
-            }
+            Value::new(VERSION, bytes)
         }
         Ok((_, bytes)) => {
             tracing::warn!(
@@ -88,25 +70,18 @@ pub(super) fn keep<R: StoredResult>(
 }
 
 /// The stored outcome. `None` if its answer was not kept.
-pub(super) fn replay<R: StoredResult>(value: &Value) -> Result<Option<Kept<R>>, StoreError> {
+pub(super) fn replay<R: StoredResult>(value: &Value) -> Result<Option<Outcome<R>>, StoreError> {
     if value.bytes.is_empty() {
         return Ok(None);
     }
     let unreadable = || StoreError::new("the outcome in the store cannot be read");
-    let (input, bytes) = match value.version {
-        ..=VERSION => (None, &*value.bytes),
-        OF_ROUND => {
-            let parts = value.bytes.split_first_chunk();
-            let (input, bytes) = parts.ok_or_else(unreadable)?;
-            (Some(Input::from_bytes(*input)), bytes)
-        }
-        version => {
-            return Err(StoreError::new(format!(
-                "the outcome is in version {version} of the format, and this server reads up to {OF_ROUND}: upgrade it"
-            )));
-        }
-    };
-    let outcome = match bytes.split_first() {
+    let version = value.version;
+    if version > VERSION {
+        return Err(StoreError::new(format!(
+            "the outcome is in version {version} of the format, and this server reads up to {VERSION}: upgrade it"
+        )));
+    }
+    let outcome = match value.bytes.split_first() {
         Some((&RESULT, bytes)) => {
             let mut result = R::decode(bytes).map_err(|error| unreadable().because(error))?;
             result.mark_replayed();
@@ -119,7 +94,7 @@ pub(super) fn replay<R: StoredResult>(value: &Value) -> Result<Option<Kept<R>>, 
         }
         _ => return Err(unreadable()),
     };
-    Ok(Some(Kept { input, outcome }))
+    Ok(Some(outcome))
 }
 
 /// An error without a flagged result. Its sources do not leave the process.

@@ -1,9 +1,10 @@
+use super::round::Round;
 use crate::call::IdempotencyKey;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// The name of a call's record in a store: a hash of the caller's identity, of the key, and of the
-/// number of the round, if the call asks for input.
+/// round, if the call continues an earlier one.
 ///
 /// A reader of the store learns neither identities nor keys. Another identity with the same key has
 /// another record.
@@ -14,10 +15,10 @@ impl RecordId {
     /// The record of a call's first round. `identity` is `None` if all callers are one.
     #[must_use]
     pub fn new(identity: Option<&[u8]>, key: &IdempotencyKey) -> Self {
-        Self::of_round(identity, key, 0)
+        Self::of_round(identity, key, Round::default())
     }
 
-    pub(super) fn of_round(identity: Option<&[u8]>, key: &IdempotencyKey, round: u32) -> Self {
+    pub(super) fn of_round(identity: Option<&[u8]>, key: &IdempotencyKey, round: Round) -> Self {
         let mut hash = Sha256::new();
         hash.update([u8::from(identity.is_some())]);
         let identity = identity.unwrap_or_default();
@@ -26,9 +27,7 @@ impl RecordId {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);
         }
-        if round > 0 {
-            hash.update(round.to_be_bytes());
-        }
+        round.feed(&mut hash);
         Self(hash.finalize().into())
     }
 

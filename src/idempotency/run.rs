@@ -1,16 +1,16 @@
 //! Runs one call with a key.
 
 use super::{
-    Fingerprint, StoredResult,
+    Fingerprint, RecordId, StoredResult,
     config::Config,
     failures,
     outcome::{self, Outcome},
     phase::Phase,
-    rounds::{Rounds, Step},
+    round::Round,
     store::{Claim, Claimed, Ending, StoreError, StoreFuture, Token},
 };
 use crate::{
-    call::{Cancellation, ToolCall},
+    call::{Cancellation, IdempotencyKey, ToolCall},
     failure::{BoxError, Failure},
     is_error::{self, Target},
     ledger::{self, Ledger, Recorded},
@@ -31,7 +31,9 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 /// One call that has a key.
 pub(super) struct Run {
     pub(super) config: Arc<Config>,
-    pub(super) rounds: Rounds,
+    pub(super) key: IdempotencyKey,
+    pub(super) round: Round,
+    pub(super) record: RecordId,
     pub(super) fingerprint: Fingerprint,
     pub(super) may_run_twice: bool,
     pub(super) target: Target,
@@ -48,7 +50,7 @@ enum Turn<R> {
 
 impl Run {
     /// Runs the call, or answers it from the store.
-    pub(super) async fn drive<S, Req>(mut self, ready: S, call: Req) -> Outcome<S::Response>
+    pub(super) async fn drive<S, Req>(self, ready: S, call: Req) -> Outcome<S::Response>
     where
         S: Service<Req, Response: StoredResult, Error: Into<BoxError>> + Clone,
         Req: ToolCall,
@@ -81,8 +83,7 @@ impl Run {
         };
         let outcome = outcome.map_err(Failure::from_any);
         let notes = ledger.take();
-        let input = self.rounds.input();
-        let ending = outcome::ending(&outcome, notes.failure.as_ref(), self.config.largest, input);
+        let ending = outcome::ending(&outcome, notes.failure.as_ref(), self.config.largest);
         ledger::hand_over(ledger.id(), notes);
         if self.finish(token, ending.clone()).await {
             return outcome;
@@ -92,7 +93,7 @@ impl Run {
 
     /// Waits until the call may run, or has an answer. The service is held only while the store is
     /// the only thing to wait for.
-    async fn take_turn<S, R>(&mut self, ready: &mut Option<S>) -> Turn<R>
+    async fn take_turn<S, R>(&self, ready: &mut Option<S>) -> Turn<R>
     where
         S: Clone,
         R: StoredResult,
@@ -108,44 +109,32 @@ impl Run {
         let token = claim.token;
         loop {
             self.phase.set(Phase::CLAIMING);
-            let claimed = self
-                .ask(|| self.config.store.claim(self.rounds.record(), claim.clone()))
-                .await;
+            let claimed = self.claim(&claim).await;
             let lease_left = match claimed {
                 Ok(Claimed::Ours) if self.is_cancelled() => {
                     self.finish(token, None).await;
                     return Turn::Answer(Err(failures::cancelled(false)));
                 }
-                // The first round had no key, or its record is gone.
-                Ok(Claimed::Ours) if self.rounds.lacks_beginning() => {
-                    self.finish(token, None).await;
-                    self.rounds.go_on();
-                    continue;
-                }
-                Ok(Claimed::Ours) if self.rounds.is_uncalled_for() => {
-                    self.finish(token, None).await;
-                    return Turn::Answer(self.answer(failures::conflict()));
-                }
                 Ok(Claimed::Ours) => {
                     self.phase.set(Phase::RUNNING);
                     return Turn::Run(token);
                 }
-                Ok(Claimed::Done(value)) => match self.replay(&value) {
-                    Some(answer) => return Turn::Answer(answer),
-                    None => continue,
-                },
+                Ok(Claimed::Done(value)) => return Turn::Answer(self.replay(&value)),
                 Ok(Claimed::Unknown) => return Turn::Answer(self.answer(failures::unknown())),
                 Ok(Claimed::Conflict) => return Turn::Answer(self.answer(failures::conflict())),
                 Ok(Claimed::Running { lease_left }) => lease_left,
+                Err(error) if error.is_full() => {
+                    return Turn::Answer(self.answer(failures::store_full(error)));
+                }
                 Err(error) if self.config.runs_unprotected => {
-                    failures::unprotected(self.rounds.key(), error);
+                    failures::unprotected(&self.key, error);
                     self.phase.set(Phase::WAITING);
                     return Turn::RunUnprotected;
                 }
                 Err(error) => {
                     // The claim may have arrived.
                     let store = &self.config.store;
-                    let released = store.release(self.rounds.record(), token);
+                    let released = store.release(&self.record, token);
                     let _ = time::timeout(FIRST_PAUSE, released).await;
                     return Turn::Answer(self.answer(failures::store_unreachable(error)));
                 }
@@ -168,13 +157,15 @@ impl Run {
 
     async fn call<S, Req>(&self, mut service: S, call: Req) -> Result<S::Response, S::Error>
     where
-        S: Service<Req>,
+        S: Service<Req, Response: StoredResult>,
     {
         poll_fn(|cx| service.poll_ready(cx)).await?;
         let answer = service.call(call);
         // It may hold a place that the next call needs.
         drop(service);
-        answer.await
+        let mut answer = answer.await?;
+        self.round.lead_on(&mut answer);
+        Ok(answer)
     }
 
     /// Renews the lease as long as it is polled. The next renewal makes up for a failed one: after
@@ -186,7 +177,7 @@ impl Run {
         ticks.tick().await;
         loop {
             ticks.tick().await;
-            let renewed = self.config.store.renew(self.rounds.record(), token, lease);
+            let renewed = self.config.store.renew(&self.record, token, lease);
             match time::timeout(lease / 3, renewed).await {
                 Ok(Ok(true)) => {}
                 Ok(Ok(false)) => {
@@ -209,11 +200,11 @@ impl Run {
     /// Writes the end of a run. `false` if the claim is no longer its own, or nothing could be written.
     async fn finish(&self, token: Token, ending: Option<Ending>) -> bool {
         let Config { store, times, .. } = &*self.config;
-        let record = self.rounds.record();
+        let record = &self.record;
         // The run is not repeated, so it waits longer than a claim.
         let patience = times.patience.max(times.lease);
         let written = self
-            .ask_for(patience, || match ending.clone() {
+            .ask(patience, || match ending.clone() {
                 Some(ending) => store.complete(record, token, ending, times.keep),
                 None => store.release(record, token),
             })
@@ -231,18 +222,15 @@ impl Run {
     /// The result for the caller of a run whose claim was taken over: the stored outcome, so that all
     /// callers get the same; its own if there is none.
     async fn reconcile<R: StoredResult>(
-        &mut self,
+        &self,
         outcome: Outcome<R>,
         ending: Option<Ending>,
     ) -> Outcome<R> {
         let times = self.config.times;
         let claim = Claim::new(self.fingerprint, times.lease, times.keep);
         let token = claim.token;
-        let claimed = self
-            .ask(|| self.config.store.claim(self.rounds.record(), claim.clone()))
-            .await;
-        match claimed {
-            Ok(Claimed::Done(value)) => self.replay(&value).unwrap_or(outcome),
+        match self.claim(&claim).await {
+            Ok(Claimed::Done(value)) => self.replay(&value),
             // The record is gone, or was settled as one that did not run.
             Ok(Claimed::Ours) => {
                 self.finish(token, ending).await;
@@ -252,15 +240,23 @@ impl Run {
         }
     }
 
-    /// Asks the store, repeatedly within the patience.
-    async fn ask<'a, T>(
-        &'a self,
-        operation: impl Fn() -> StoreFuture<'a, T>,
-    ) -> Result<T, StoreError> {
-        self.ask_for(self.config.times.patience, operation).await
+    /// Claims the record of the call. Repeats that within the patience.
+    async fn claim(&self, claim: &Claim) -> Result<Claimed, StoreError> {
+        let claimed = self.ask(self.config.times.patience, || {
+            let claimed = self.config.store.claim(&self.record, claim.clone());
+            Box::pin(async move {
+                match claimed.await {
+                    // A repeat makes no room.
+                    Err(error) if error.is_full() => Ok(Err(error)),
+                    claimed => claimed.map(Ok),
+                }
+            })
+        });
+        claimed.await?
     }
 
-    async fn ask_for<'a, T>(
+    /// Asks the store, repeatedly within the patience.
+    async fn ask<'a, T>(
         &'a self,
         patience: Duration,
         operation: impl Fn() -> StoreFuture<'a, T>,
@@ -291,20 +287,15 @@ impl Run {
         }
     }
 
-    /// The answer to the call from the current round. `None` if the call is for a later round.
-    fn replay<R: StoredResult>(&mut self, value: &super::store::Value) -> Option<Outcome<R>> {
-        let kept = match outcome::replay(value) {
-            Ok(Some(kept)) => kept,
-            Ok(None) => return Some(self.answer(failures::not_kept())),
-            Err(error) => return Some(self.answer(failures::unreadable(error))),
-        };
-        match self.rounds.compare(kept) {
-            Step::Mine(outcome) => {
+    /// The answer to the call from its record.
+    fn replay<R: StoredResult>(&self, value: &super::store::Value) -> Outcome<R> {
+        match outcome::replay(value) {
+            Ok(Some(outcome)) => {
                 ledger::note(|notes| notes.was_replayed = true);
-                Some(outcome)
+                outcome
             }
-            Step::Next => None,
-            Step::Conflict => Some(self.answer(failures::conflict())),
+            Ok(None) => self.answer(failures::not_kept()),
+            Err(error) => self.answer(failures::unreadable(error)),
         }
     }
 

@@ -1,6 +1,6 @@
 use super::{
-    Fingerprint, IdempotencyLayer, ResponseFuture, StoredResult, continuation::Continuation,
-    failures, phase::Phase, rounds::Rounds, run::Run,
+    Fingerprint, IdempotencyLayer, RecordId, ResponseFuture, StoredResult, failures, phase::Phase,
+    round::Round, run::Run,
 };
 use crate::{
     call::{IdempotencyKey, Method, ToolCall},
@@ -89,14 +89,16 @@ where
     }
 
     #[inline]
-    fn call(&mut self, call: Req) -> Self::Future {
+    fn call(&mut self, mut call: Req) -> Self::Future {
         // Reading may happen twice.
         if call.method() != Method::CallTool {
             return ResponseFuture::passing(self.inner.call(call));
         }
+        // Also without a key: no tool sees the numbers.
+        let round = Round::take(&mut call);
         let config = self.mode.config();
         match config.key(&call) {
-            Some(Ok(key)) => self.call_once(key, call),
+            Some(Ok(key)) => self.call_once(key, round, call),
             Some(Err(problem)) => {
                 ResponseFuture::refused(failures::invalid_key(problem), Target::of(&call))
             }
@@ -111,7 +113,7 @@ where
 type Answering<S, Req> = ResponseFuture<<S as Service<Req>>::Future, <S as Service<Req>>::Response>;
 
 impl<S: Clone> Idempotency<S> {
-    fn call_once<Req>(&mut self, key: IdempotencyKey, call: Req) -> Answering<S, Req>
+    fn call_once<Req>(&mut self, key: IdempotencyKey, round: Round, call: Req) -> Answering<S, Req>
     where
         S: Service<Req, Response: StoredResult, Error: Into<BoxError> + Send, Future: Send>
             + Send
@@ -119,12 +121,13 @@ impl<S: Clone> Idempotency<S> {
         Req: ToolCall + Send + 'static,
     {
         let config = self.mode.config();
-        let continuation = call.continuation().map(Continuation::new);
         // A round that uses up what the caller gave is no repeat of the first.
-        let may_run_twice = continuation.is_none() && call.hints().may_repeat();
+        let may_run_twice = round == Round::default() && call.hints().may_repeat();
         let phase = Phase::new();
         let run = Run {
-            rounds: Rounds::new(config.identity(&call), key, continuation),
+            record: RecordId::of_round(config.identity(&call).as_deref(), &key, round),
+            key,
+            round,
             config: Arc::clone(config),
             fingerprint: Fingerprint::of(&call),
             may_run_twice,

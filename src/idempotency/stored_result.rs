@@ -1,5 +1,4 @@
 use crate::{call::ToolResult, failure::BoxError};
-use serde_json::Value;
 
 /// The key in `_meta` that marks an answer from the store.
 pub const REPLAYED_META: &str = "io.crates.mcp-resilience/replayed";
@@ -56,13 +55,14 @@ pub trait StoredResult: ToolResult {
     /// If the bytes are not those of a result, or of a later version. Then nothing runs.
     fn decode(bytes: &[u8]) -> Result<Self, BoxError>;
 
-    /// Whether a call that continues with this (`inputResponses` and `requestState`, see
-    /// [`ToolCall::continuation`](crate::call::ToolCall::continuation)) may be the next round after this
-    /// result: it asks for input, under the same `requestState`. Any interim result, unless you say
-    /// otherwise.
-    fn goes_on_with(&self, continuation: &Value) -> bool {
-        let _ = continuation;
-        self.is_interim()
+    /// The `requestState` of a result that asks for input, whether it has one or not. `None` for any other
+    /// result, and unless you say otherwise.
+    ///
+    /// The layer puts the number of the next round in front of it, and takes it off what
+    /// [`ToolCall::request_state_mut`](crate::call::ToolCall::request_state_mut) gives: implement both, or
+    /// neither. See [rounds](super#rounds).
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        None
     }
 
     /// Marks the result as an answer from the store: [`REPLAYED_META`] is `true` in its `_meta`.

@@ -9,7 +9,7 @@ use ::rmcp::model::{
     GetPromptResponse, GetPromptResult, JsonObject, MetaObject, ReadResourceRequestParams,
     ReadResourceResponse, ReadResourceResult, RequestMetaObject,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 impl ToolCall for CallToolRequestParams {
     fn name(&self) -> &str {
@@ -22,6 +22,21 @@ impl ToolCall for CallToolRequestParams {
 
     fn meta(&self) -> Option<&JsonObject> {
         self.meta.as_ref().map(object)
+    }
+
+    /// As it is on the wire.
+    fn continuation(&self) -> Option<Value> {
+        let continues = self.input_responses.is_some() || self.request_state.is_some();
+        continues.then(|| {
+            json!({
+                "inputResponses": self.input_responses,
+                "requestState": self.request_state,
+            })
+        })
+    }
+
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        Some(&mut self.request_state)
     }
 }
 

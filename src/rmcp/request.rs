@@ -2,6 +2,7 @@ use crate::call::{Arguments, Hints, Method, ToolCall};
 use ::rmcp::model::{
     CallToolRequestParams, GetPromptRequestParams, JsonObject, ReadResourceRequestParams, Tool,
 };
+use serde_json::Value;
 use std::fmt;
 
 /// A request of a client.
@@ -26,22 +27,6 @@ impl Request {
             Self::Resource(p) => p.input_responses.is_some() || p.request_state.is_some(),
             Self::Prompt(p) => p.input_responses.is_some() || p.request_state.is_some(),
         }
-    }
-}
-
-impl Request {
-    /// What a tool call continues, as it is on the wire.
-    #[cfg(feature = "rmcp")]
-    pub(super) fn continuation(&self) -> Option<serde_json::Value> {
-        let Self::Tool(params) = self else {
-            return None;
-        };
-        self.is_continuation().then(|| {
-            serde_json::json!({
-                "inputResponses": params.input_responses,
-                "requestState": params.request_state,
-            })
-        })
     }
 }
 
@@ -93,6 +78,21 @@ impl ToolCall for Request {
             Self::Tool(params) => params.meta(),
             Self::Resource(params) => params.meta(),
             Self::Prompt(params) => params.meta(),
+        }
+    }
+
+    /// That of a tool call.
+    fn continuation(&self) -> Option<Value> {
+        match self {
+            Self::Tool(params) => params.continuation(),
+            Self::Resource(_) | Self::Prompt(_) => None,
+        }
+    }
+
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        match self {
+            Self::Tool(params) => params.request_state_mut(),
+            Self::Resource(_) | Self::Prompt(_) => None,
         }
     }
 }

@@ -11,6 +11,7 @@ mod file;
 mod keys;
 mod layer;
 mod model;
+mod model_rounds;
 #[cfg(all(feature = "redis", feature = "test-util"))]
 mod redis;
 mod rounds;

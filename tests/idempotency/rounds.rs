@@ -1,19 +1,18 @@
-//! Calls that ask for input: all their rounds have one key.
+//! Calls that ask for input: all their rounds have one key, and each runs once.
 
 use crate::support::{Answer, Call};
 use mcp_resilience::{
     Failure,
-    idempotency::{IdempotencyLayer, codes},
+    call::Cancellation,
+    idempotency::{IdempotencyLayer, MemoryStore, codes},
 };
 use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::{Arc, Mutex},
+    time::Duration,
 };
-use tokio::task::yield_now;
+use tokio::{task::yield_now, time::sleep};
 use tower::{Layer, ServiceExt, service_fn, util::BoxCloneSyncService};
 
 type Tools = BoxCloneSyncService<Call, Answer, Failure>;
@@ -21,15 +20,18 @@ type Tools = BoxCloneSyncService<Call, Answer, Failure>;
 /// A tool that gives these answers, one in each run, and then hangs.
 struct Desk {
     tools: Tools,
-    runs: Arc<AtomicUsize>,
+    seen: Arc<Mutex<Vec<Call>>>,
 }
 
 fn desk(layer: &IdempotencyLayer, answers: impl IntoIterator<Item = Answer>) -> Desk {
     let answers: VecDeque<_> = answers.into_iter().collect();
-    let (answers, runs) = (Arc::new(Mutex::new(answers)), Arc::new(AtomicUsize::new(0)));
-    let counted = Arc::clone(&runs);
-    let tools = layer.layer(service_fn(move |_: Call| {
-        counted.fetch_add(1, Relaxed);
+    let (answers, seen) = (
+        Arc::new(Mutex::new(answers)),
+        Arc::<Mutex<Vec<_>>>::default(),
+    );
+    let all = Arc::clone(&seen);
+    let tools = layer.layer(service_fn(move |call: Call| {
+        all.lock().unwrap().push(call);
         let answer = answers.lock().unwrap().pop_front();
         async move {
             match answer {
@@ -39,7 +41,7 @@ fn desk(layer: &IdempotencyLayer, answers: impl IntoIterator<Item = Answer>) -> 
         }
     }));
     let tools = BoxCloneSyncService::new(tools);
-    Desk { tools, runs }
+    Desk { tools, seen }
 }
 
 impl Desk {
@@ -48,7 +50,28 @@ impl Desk {
     }
 
     fn runs(&self) -> usize {
-        self.runs.load(Relaxed)
+        self.seen.lock().unwrap().len()
+    }
+
+    /// The `requestState` of each run.
+    fn states(&self) -> Vec<Option<String>> {
+        let seen = self.seen.lock().unwrap();
+        seen.iter().map(|call| call.state.clone()).collect()
+    }
+
+    /// Runs a call that is cancelled while it runs.
+    async fn lose(&self, call: Call) {
+        let runs = self.runs();
+        let call = Call {
+            cancellation: Cancellation::new(),
+            ..call
+        };
+        let running = tokio::spawn(self.tools.clone().oneshot(call.clone()));
+        while self.runs() == runs {
+            yield_now().await;
+        }
+        call.cancellation.cancel();
+        running.await.unwrap().unwrap_err();
     }
 }
 
@@ -60,104 +83,210 @@ fn seats(number: u32) -> Value {
     json!({"seats": number})
 }
 
+fn booked() -> Answer {
+    Answer::ok("booked")
+}
+
 #[tokio::test]
 async fn each_round_runs_once_and_has_its_own_answer() {
-    let answers = [Answer::asks("s1"), Answer::asks("s2"), Answer::ok("booked")];
-    let desk = desk(&IdempotencyLayer::new(), answers.clone());
-    let rounds = [
-        first(),
-        first().under("s1", &seats(2)),
-        first().under("s2", &json!({"sure": true})),
-    ];
-    for (round, answer) in rounds.iter().zip(&answers) {
-        assert_eq!(desk.call(round.clone()).await, *answer);
-    }
-    for (round, answer) in rounds.iter().zip(&answers) {
-        let again = desk.call(round.clone()).await;
-        assert_eq!(again, answer.clone().replayed());
+    let answers = [Answer::asks("s1"), Answer::asks("s2"), booked()];
+    let desk = desk(&IdempotencyLayer::new(), answers);
+    let which = desk.call(first()).await;
+    let second = first().after(&which, &seats(2));
+    let sure = desk.call(second.clone()).await;
+    let third = first().after(&sure, &json!({"sure": true}));
+    let done = desk.call(third.clone()).await;
+    assert_eq!(done, booked());
+    for (round, answer) in [(first(), which), (second, sure), (third, done)] {
+        assert_eq!(desk.call(round).await, answer.replayed());
     }
     assert_eq!(desk.runs(), 3);
+}
+
+#[tokio::test]
+async fn a_tool_gets_the_state_that_it_issued_or_none() {
+    let states = [Some("s1"), None, Some(""), Some(";"), Some("ü \"\n")];
+    let answers = states.map(|state| state.map_or(Answer::asks_without_state(), Answer::asks));
+    let desk = desk(
+        &IdempotencyLayer::new(),
+        answers.into_iter().chain([booked()]),
+    );
+    let mut answer = desk.call(first()).await;
+    while answer.is_interim {
+        answer = desk.call(first().after(&answer, &seats(2))).await;
+    }
+    let issued = states.map(|state| state.map(str::to_owned));
+    assert_eq!(desk.states()[1..], issued);
+}
+
+/// A client may drop the key of a call on its way.
+#[tokio::test]
+async fn a_tool_gets_its_own_state_also_in_a_call_without_a_key() {
+    let desk = desk(&IdempotencyLayer::new(), [Answer::asks("s1"), booked()]);
+    let which = desk.call(first()).await;
+    let answer = desk.call(Call::new("book").after(&which, &seats(2))).await;
+    assert_eq!(answer, booked());
+    assert_eq!(desk.states()[1].as_deref(), Some("s1"));
+}
+
+#[tokio::test]
+async fn a_call_without_a_key_is_not_touched() {
+    let answers = [Answer::asks("s1"), Answer::asks_without_state()];
+    let desk = desk(&IdempotencyLayer::new(), answers.clone());
+    for answer in answers {
+        assert_eq!(desk.call(Call::new("book")).await, answer);
+    }
 }
 
 #[tokio::test]
 async fn other_input_for_a_round_that_ran_is_a_conflict() {
-    let answers = [Answer::asks("s1"), Answer::asks("s2"), Answer::ok("booked")];
+    let answers = [Answer::asks("s1"), Answer::asks("s2"), booked()];
     let desk = desk(&IdempotencyLayer::new(), answers);
-    desk.call(first()).await;
-    desk.call(first().under("s1", &seats(2))).await;
-    desk.call(first().under("s2", &json!({}))).await;
+    let which = desk.call(first()).await;
+    let second = first().after(&which, &seats(2));
+    let sure = desk.call(second.clone()).await;
+    desk.call(first().after(&sure, &json!({}))).await;
+    let made_up = which.state.as_ref().unwrap().replace("s1", "made up");
     for other in [
-        first().under("s2", &seats(3)),
-        first().under("s1", &seats(3)),
-        first().under("s1", &Value::Null),
-        first().under("made up", &seats(2)),
-        first().under("s1", &seats(2)).arguments(json!({"row": 1})),
+        first().after(&which, &seats(3)),
+        first().after(&which, &Value::Null),
+        first().after(&sure, &seats(3)),
+        first().under(&made_up, &seats(2)),
+        second.arguments(json!({"row": 1})),
     ] {
         let answer = desk.call(other.clone()).await;
         assert_eq!(answer.code(), Some(codes::CONFLICT), "{other:?}");
+        assert!(answer.text.contains("other input"), "{}", answer.text);
     }
     assert_eq!(desk.runs(), 3);
 }
 
-#[tokio::test]
-async fn a_round_that_the_server_did_not_ask_for_is_a_conflict_and_leaves_the_next_one_free() {
-    let answers = [Answer::asks("s1"), Answer::ok("booked")];
-    let desk = desk(&IdempotencyLayer::new(), answers);
-    desk.call(first()).await;
-    let made_up = first().under("made up", &seats(2));
-    let answer = desk.call(made_up).await;
+#[tokio::test(start_paused = true)]
+async fn other_input_is_a_conflict_at_once_while_the_round_runs_and_when_it_is_unknown() {
+    let desk = desk(&IdempotencyLayer::new(), [Answer::asks("s1")]);
+    let which = desk.call(first()).await;
+    let round = first().after(&which, &seats(2));
+    let running = tokio::spawn(desk.tools.clone().oneshot(round.clone()));
+    while desk.runs() < 2 {
+        yield_now().await;
+    }
+    let other = first().after(&which, &seats(3));
+    let begun = tokio::time::Instant::now();
+    let answer = desk.call(other.clone()).await;
     assert_eq!(answer.code(), Some(codes::CONFLICT));
-    let answer = desk.call(first().under("s1", &seats(2))).await;
-    assert_eq!(answer, Answer::ok("booked"));
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    round.cancellation.cancel();
+    running.await.unwrap().unwrap_err();
+    let answer = desk.call(other).await;
+    assert_eq!(answer.code(), Some(codes::CONFLICT));
+    assert_eq!(desk.runs(), 2);
 }
 
-#[tokio::test]
-async fn a_call_that_is_done_has_no_further_round() {
-    let desk = desk(&IdempotencyLayer::new(), [Answer::ok("booked")]);
-    desk.call(first()).await;
-    let answer = desk.call(first().under("s1", &seats(2))).await;
-    assert_eq!(answer.code(), Some(codes::CONFLICT));
-    assert_eq!(desk.runs(), 1);
-}
-
-/// As a server does that keeps no state, and got no number that it can use.
-#[tokio::test]
-async fn a_server_may_ask_again_under_the_same_state() {
-    let answers = [Answer::asks("s1"), Answer::asks("s1"), Answer::ok("booked")];
-    let desk = desk(&IdempotencyLayer::new(), answers);
-    desk.call(first()).await;
-    let too_many = first().under("s1", &seats(1000));
-    assert!(desk.call(too_many.clone()).await.is_interim);
-    let answer = desk.call(first().under("s1", &seats(2))).await;
-    assert_eq!(answer, Answer::ok("booked"));
-    let again = desk.call(too_many).await;
-    assert_eq!(again, Answer::asks("s1").replayed());
-    let answer = desk.call(first().under("s1", &seats(3))).await;
-    assert_eq!(answer.code(), Some(codes::CONFLICT));
+#[tokio::test(start_paused = true)]
+async fn a_round_is_known_for_as_long_as_its_own_outcome_is_kept() {
+    const MINUTE: Duration = Duration::from_secs(60);
+    let layer = IdempotencyLayer::builder(MemoryStore::new());
+    let layer = layer.keep(10 * MINUTE).build().unwrap();
+    let answers = [Answer::asks("s1"), Answer::asks("s1"), booked(), booked()];
+    let desk = desk(&layer, answers);
+    let which = desk.call(first()).await;
+    let sure = desk.call(first().after(&which, &seats(2))).await;
+    sleep(9 * MINUTE).await;
+    let last = first().after(&sure, &seats(2));
+    assert_eq!(desk.call(last.clone()).await, booked());
+    sleep(9 * MINUTE).await;
+    assert_eq!(desk.call(last.clone()).await, booked().replayed());
     assert_eq!(desk.runs(), 3);
+    sleep(MINUTE).await;
+    assert_eq!(desk.call(last).await, booked(), "it is forgotten");
 }
 
 #[tokio::test]
-async fn a_server_that_only_wants_to_be_asked_again_is() {
-    let answers = [Answer::asks("s1"), Answer::asks("s1"), Answer::ok("booked")];
+async fn a_question_that_is_not_kept_can_be_answered() {
+    let layer = IdempotencyLayer::builder(MemoryStore::new());
+    let layer = layer.max_outcome(64).build().unwrap();
+    let desk = desk(&layer, [Answer::asks("s".repeat(100)), booked()]);
+    let which = desk.call(first()).await;
+    let again = desk.call(first()).await;
+    assert_eq!(again.code(), Some(codes::NOT_KEPT));
+    let round = first().after(&which, &seats(2));
+    assert_eq!(desk.call(round).await, booked());
+}
+
+/// As a server does that keeps no state, or asks "sure?" and then "really?".
+#[tokio::test]
+async fn the_same_input_twice_under_one_state_is_two_rounds() {
+    for question in [Answer::asks("s1"), Answer::asks_without_state()] {
+        let answers = [question.clone(), question.clone(), booked()];
+        let desk = desk(&IdempotencyLayer::new(), answers);
+        let yes = json!({"sure": true});
+        let sure = desk.call(first()).await;
+        let really = desk.call(first().after(&sure, &yes)).await;
+        assert!(really.is_interim && really != sure, "{really:?}");
+        let again = desk.call(first().after(&sure, &yes)).await;
+        assert_eq!(again, really.clone().replayed(), "a retry");
+        let last = first().after(&again, &yes);
+        assert_eq!(desk.call(last.clone()).await, booked());
+        assert_eq!(desk.call(last).await, booked().replayed());
+        assert_eq!(desk.runs(), 3);
+        assert_eq!(desk.states()[1], desk.states()[2]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_may_ask_to_be_called_again_any_number_of_times() {
+    let polls = vec![Answer::asks("s1"); 150];
+    let desk = desk(
+        &IdempotencyLayer::new(),
+        polls.into_iter().chain([booked()]),
+    );
+    let mut call = first();
+    loop {
+        let answer = desk.call(call.clone()).await;
+        let again = desk.call(call).await;
+        assert_eq!(again, answer.clone().replayed());
+        if answer == booked() {
+            break;
+        }
+        call = Call {
+            state: answer.state,
+            ..first()
+        };
+    }
+    assert_eq!(desk.runs(), 151);
+}
+
+/// As after a restart of a store in memory.
+#[tokio::test]
+async fn a_round_whose_beginning_is_forgotten_runs_once() {
+    let before = desk(&IdempotencyLayer::new(), [Answer::asks("s1")]);
+    let which = before.call(first()).await;
+    let after = desk(&IdempotencyLayer::new(), [booked()]);
+    let round = first().after(&which, &seats(2));
+    assert_eq!(after.call(round.clone()).await, booked());
+    assert_eq!(after.call(round).await, booked().replayed());
+    let answer = after.call(first().after(&which, &seats(3))).await;
+    assert_eq!(answer.code(), Some(codes::CONFLICT));
+    assert_eq!(after.runs(), 1);
+}
+
+/// As during the deployment of the layer: another replica has answered the first round.
+#[tokio::test]
+async fn a_round_that_began_without_the_layer_runs_once_and_so_do_those_after_it() {
+    let answers = [Answer::asks("s1"), Answer::asks("s1"), booked()];
     let desk = desk(&IdempotencyLayer::new(), answers);
-    desk.call(first()).await;
-    let later = first().under("s1", &Value::Null);
-    assert_eq!(desk.call(later.clone()).await, Answer::asks("s1"));
-    assert_eq!(desk.call(later.clone()).await, Answer::ok("booked"));
-    assert_eq!(desk.call(later).await, Answer::ok("booked").replayed());
-}
-
-#[tokio::test]
-async fn a_round_whose_beginning_is_not_known_runs_once() {
-    let desk = desk(&IdempotencyLayer::new(), [Answer::ok("booked")]);
-    let round = first().under("s1", &seats(2));
-    assert_eq!(desk.call(round.clone()).await, Answer::ok("booked"));
-    let again = desk.call(round).await;
-    assert_eq!(again, Answer::ok("booked").replayed());
+    let second = first().under("s1", &seats(2));
+    let sure = desk.call(second.clone()).await;
+    assert_eq!(desk.call(second).await, sure.clone().replayed());
     let answer = desk.call(first().under("s1", &seats(3))).await;
     assert_eq!(answer.code(), Some(codes::CONFLICT));
-    assert_eq!(desk.runs(), 1);
+    let third = first().after(&sure, &seats(2));
+    let really = desk.call(third.clone()).await;
+    assert_eq!(desk.call(third).await, really.clone().replayed());
+    let last = first().after(&really, &seats(2));
+    assert_eq!(desk.call(last.clone()).await, booked());
+    assert_eq!(desk.call(last).await, booked().replayed());
+    assert_eq!(desk.states(), vec![Some("s1".to_owned()); 3]);
 }
 
 #[tokio::test]
@@ -165,44 +294,73 @@ async fn a_later_round_that_is_unknown_can_be_settled() {
     for did_run in [true, false] {
         let layer = IdempotencyLayer::new();
         let desk = desk(&layer, [Answer::asks("s1")]);
-        desk.call(first()).await;
-        let round = first().under("s1", &seats(2));
-        let running = tokio::spawn(desk.tools.clone().oneshot(round.clone()));
-        while desk.runs() < 2 {
-            yield_now().await;
-        }
-        round.cancellation.cancel();
-        running.await.unwrap().unwrap_err();
-        let again = || Call {
-            cancellation: mcp_resilience::call::Cancellation::new(),
-            ..round.clone()
-        };
-        let answer = desk.call(again()).await;
+        let which = desk.call(first()).await;
+        let round = first().after(&which, &seats(2));
+        desk.lose(round.clone()).await;
+        let answer = desk.call(round.clone()).await;
         assert_eq!(answer.code(), Some(codes::UNKNOWN));
         let (handle, key) = (layer.handle(), first().key());
         let is_settled = if did_run {
-            let answer = Answer::ok("booked");
-            handle.settle_as_done(None, &key, answer).await.unwrap()
+            handle.settle_as_done(None, &key, booked()).await.unwrap()
         } else {
             handle.settle_as_not_run(None, &key).await.unwrap()
         };
         assert!(is_settled);
         let first_round = desk.call(first()).await;
-        assert_eq!(
-            first_round,
-            Answer::asks("s1").replayed(),
-            "it is as it was"
-        );
+        assert_eq!(first_round, which.replayed(), "it is as it was");
         if did_run {
-            let answer = desk.call(again()).await;
-            assert_eq!(answer, Answer::ok("booked").replayed());
+            assert_eq!(desk.call(round).await, booked().replayed());
             assert_eq!(desk.runs(), 2);
         } else {
-            let running = tokio::spawn(desk.tools.clone().oneshot(again()));
-            while desk.runs() < 3 {
-                yield_now().await;
-            }
-            running.abort();
+            desk.lose(round).await;
+            assert_eq!(desk.runs(), 3);
         }
+    }
+}
+
+#[tokio::test]
+async fn a_round_that_is_settled_with_a_question_goes_on() {
+    let layer = IdempotencyLayer::new();
+    let asking = desk(&layer, [Answer::asks("s1")]);
+    let which = asking.call(first()).await;
+    let round = first().after(&which, &seats(2));
+    asking.lose(round.clone()).await;
+    let settled = layer
+        .handle()
+        .settle_as_done(None, &first().key(), Answer::asks("s2"))
+        .await;
+    assert!(settled.unwrap());
+    let booking = desk(&layer, [booked()]);
+    let sure = booking.call(round).await;
+    let last = first().after(&sure, &json!({"sure": true}));
+    assert_eq!(booking.call(last).await, booked());
+    assert_eq!(booking.states(), [Some("s2".to_owned())]);
+}
+
+#[tokio::test]
+async fn a_round_can_be_settled_by_the_state_that_its_caller_sends() {
+    let layer = IdempotencyLayer::new();
+    let polls = desk(&layer, vec![Answer::asks("s1"); 150]);
+    let mut call = first();
+    for _ in 0..150 {
+        let answer = polls.call(call).await;
+        call = first().after(&answer, &Value::Null);
+    }
+    let (handle, key) = (layer.handle(), first().key());
+    for round in [call, first().under("of another server", &Value::Null)] {
+        let state = round.state.clone().unwrap();
+        let settle = async || {
+            handle
+                .settle_round_as_done(None, &key, &state, booked())
+                .await
+                .unwrap()
+        };
+        assert!(!settle().await, "it has not run");
+        polls.lose(round.clone()).await;
+        let reopened = handle.settle_round_as_not_run(None, &key, &state);
+        assert!(reopened.await.unwrap());
+        polls.lose(round.clone()).await;
+        assert!(settle().await);
+        assert_eq!(polls.call(round).await, booked().replayed());
     }
 }

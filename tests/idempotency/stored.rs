@@ -60,10 +60,6 @@ async fn an_answer_comes_back_field_for_field() {
             structured: Some(json!({"z": [1, 2.5, null], "a": {"b": "c"}})),
             ..Answer::ok("booked")
         },
-        Answer {
-            is_interim: true,
-            ..Answer::ok("which seat?")
-        },
     ];
     for answer in answers {
         let end = answer.clone();
@@ -207,21 +203,62 @@ async fn an_outcome_that_cannot_be_read_is_that_of_a_call_that_ran() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_memory_has_room_for_hundreds_of_thousands_of_calls() {
-    let store = MemoryStore::new();
+/// By default 256 MiB, so half a million calls.
+#[test]
+fn a_memory_has_room_for_a_call_in_each_512_bytes_and_takes_no_more() {
+    const CALLS: u32 = 1 << 16;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let store = MemoryStore::with_capacity(512 * CALLS as usize);
     let claim = Claim::new(
         Fingerprint::from_bytes([1; 32]),
         Duration::from_secs(30),
         Duration::from_secs(24 * 60 * 60),
     );
-    for number in 0..200_000_u64 {
+    let claimed = async |number: u32| {
         let mut id = [0; 32];
-        id[..8].copy_from_slice(&number.to_be_bytes());
-        let id = RecordId::from_bytes(id);
-        let claimed = store.claim(&id, claim.clone()).await.unwrap();
-        assert_eq!(claimed, Claimed::Ours, "{number}");
+        id[..4].copy_from_slice(&number.to_be_bytes());
+        store.claim(&RecordId::from_bytes(id), claim.clone()).await
+    };
+    let taken = allocation_counter::measure(|| {
+        runtime.block_on(async {
+            for number in 0..CALLS {
+                let claimed = claimed(number).await.unwrap();
+                assert_eq!(claimed, Claimed::Ours, "{number}");
+            }
+        });
+    });
+    let bytes_each = taken.bytes_current / i64::from(CALLS);
+    assert!((1..=512).contains(&bytes_each), "{bytes_each}");
+    let error = runtime.block_on(claimed(CALLS)).unwrap_err();
+    assert!(error.is_full());
+    let text = error.to_string();
+    for setting in ["with_capacity", "33554432 bytes", "keep"] {
+        assert!(text.contains(setting), "{text}");
     }
+    let default = format!("{:?}", MemoryStore::new());
+    assert!(default.contains("capacity: 268435456"), "{default}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_store_is_told_at_once_and_no_call_runs_without_protection() {
+    let layer = IdempotencyLayer::builder(MemoryStore::with_capacity(0));
+    let layer = layer.run_unprotected().build().unwrap();
+    let begun = tokio::time::Instant::now();
+    let (first, second, runs) = twice(&layer, call(), || Ok(Answer::ok(1))).await;
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    for refused in [first.unwrap(), second.unwrap()] {
+        assert_eq!(refused.code(), Some(codes::STORE_FULL));
+        let envelope = refused.structured.unwrap();
+        assert_eq!(envelope["retryAfter"], 60);
+        assert_eq!(envelope["retryable"], true);
+        assert!(refused.text.contains("is full"), "{}", refused.text);
+        assert!(!refused.text.contains("may have run"), "{}", refused.text);
+    }
+    assert_eq!(runs, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -238,7 +275,7 @@ async fn a_full_memory_lets_answers_go_and_forgets_no_call() {
     }
     let (first, second, runs) = twice(&layer, keyed(7), end).await;
     for refused in [first.unwrap(), second.unwrap()] {
-        assert_eq!(refused.code(), Some("service_unavailable"));
+        assert_eq!(refused.code(), Some(codes::STORE_FULL));
     }
     assert_eq!(runs, 0, "there is no room for its claim");
     let (first, _, runs) = twice(&layer, keyed(0), end).await;

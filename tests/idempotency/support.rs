@@ -27,7 +27,8 @@ pub(crate) struct Call {
     pub(crate) meta: Map<String, Value>,
     pub(crate) hints: Hints,
     pub(crate) identity: Option<&'static [u8]>,
-    pub(crate) continuation: Option<Value>,
+    pub(crate) responses: Option<Value>,
+    pub(crate) state: Option<String>,
     pub(crate) cancellation: Cancellation,
 }
 
@@ -39,7 +40,8 @@ impl Call {
             meta: Map::new(),
             hints: Hints::new().output_schema(false),
             identity: None,
-            continuation: None,
+            responses: None,
+            state: None,
             cancellation: Cancellation::new(),
         }
     }
@@ -59,11 +61,21 @@ impl Call {
         Self { identity, ..self }
     }
 
-    /// The next round of the call, under what the server gave.
-    pub(crate) fn under(self, state: &str, responses: &Value) -> Self {
-        let continuation = json!({"inputResponses": responses, "requestState": state});
+    /// The round of the call that this answer asks for.
+    pub(crate) fn after(self, answer: &Answer, responses: &Value) -> Self {
+        assert!(answer.is_interim, "{answer:?}");
         Self {
-            continuation: Some(continuation),
+            responses: Some(responses.clone()),
+            state: answer.state.clone(),
+            ..self
+        }
+    }
+
+    /// A round of the call under this state.
+    pub(crate) fn under(self, state: &str, responses: &Value) -> Self {
+        Self {
+            responses: Some(responses.clone()),
+            state: Some(state.to_owned()),
             ..self
         }
     }
@@ -100,7 +112,12 @@ impl ToolCall for Call {
     }
 
     fn continuation(&self) -> Option<Value> {
-        self.continuation.clone()
+        let continues = self.responses.is_some() || self.state.is_some();
+        continues.then(|| json!({"inputResponses": self.responses, "requestState": self.state}))
+    }
+
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        Some(&mut self.state)
     }
 
     fn cancellation(&self) -> Option<&Cancellation> {
@@ -114,6 +131,7 @@ pub(crate) struct Answer {
     pub(crate) structured: Option<Value>,
     pub(crate) is_error: bool,
     pub(crate) is_interim: bool,
+    pub(crate) state: Option<String>,
     pub(crate) is_replayed: bool,
 }
 
@@ -135,8 +153,15 @@ impl Answer {
     /// Asks for input, under a state.
     pub(crate) fn asks(state: impl Display) -> Self {
         Self {
+            state: Some(state.to_string()),
+            ..Self::asks_without_state()
+        }
+    }
+
+    pub(crate) fn asks_without_state() -> Self {
+        Self {
             is_interim: true,
-            ..Self::ok(state)
+            ..Self::ok("which seat?")
         }
     }
 
@@ -187,23 +212,32 @@ impl StoredResult for Answer {
         if self.text == "cannot be written" {
             return Err("no".into());
         }
-        let parts = (&self.text, &self.structured, self.is_error, self.is_interim);
+        let Self {
+            text,
+            structured,
+            is_error,
+            is_interim,
+            state,
+            ..
+        } = self;
+        let parts = (text, structured, is_error, is_interim, state);
         Ok(serde_json::to_vec(&parts)?)
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, BoxError> {
-        let (text, structured, is_error, is_interim) = serde_json::from_slice(bytes)?;
+        let (text, structured, is_error, is_interim, state) = serde_json::from_slice(bytes)?;
         Ok(Self {
             text,
             structured,
             is_error,
             is_interim,
+            state,
             is_replayed: false,
         })
     }
 
-    fn goes_on_with(&self, continuation: &Value) -> bool {
-        self.is_interim && continuation["requestState"].as_str() == Some(&self.text)
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        self.is_interim.then_some(&mut self.state)
     }
 
     fn mark_replayed(&mut self) {

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 pub struct StoreError {
     message: Cow<'static, str>,
     source: Option<BoxError>,
+    is_full: bool,
 }
 
 impl StoreError {
@@ -18,7 +19,24 @@ impl StoreError {
         Self {
             message: message.into(),
             source: None,
+            is_full: false,
         }
+    }
+
+    /// The error of a claim for which there is no room. The call fails at once with the code
+    /// `idempotency_store_full`, and does not run without protection either.
+    #[must_use]
+    pub fn full(message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            is_full: true,
+            ..Self::new(message)
+        }
+    }
+
+    /// Whether there is no room for a claim.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// Sets the cause.

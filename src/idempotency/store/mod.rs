@@ -31,8 +31,8 @@
 //!
 //! Measure leases by one clock: that of the server if several processes share the store, else a
 //! monotonic one. Keep a record for at least [`Claim::keep`] after its last change, and rather
-//! longer: after a lost record, the call runs again. If there is no room for a claim, fail. Never
-//! drop a record before its time.
+//! longer: after a lost record, the call runs again. If there is no room for a claim, fail with
+//! [`StoreError::full`]. Never drop a record before its time.
 //!
 //! `contract::check` (feature `test-util`) runs the tests that a store has to pass.
 

@@ -14,6 +14,7 @@ use crate::{
     rmcp::{Request, capability::Honoured},
 };
 use ::rmcp::model::{JsonObject, ProgressToken, RequestParamsMeta};
+use serde_json::Value;
 use std::{fmt, sync::Arc};
 
 /// A request to a server, with the hints of its tool.
@@ -201,6 +202,14 @@ impl ToolCall for ClientCall {
 
     fn meta(&self) -> Option<&JsonObject> {
         self.request.meta()
+    }
+
+    fn continuation(&self) -> Option<Value> {
+        self.request.continuation()
+    }
+
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        self.request.request_state_mut()
     }
 
     fn options(&self) -> Option<&CallOptions> {

@@ -238,6 +238,10 @@ impl ToolCall for ServerCall {
         self.request.continuation()
     }
 
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        self.request.request_state_mut()
+    }
+
     fn cancellation(&self) -> Option<&Cancellation> {
         self.cancellation.as_ref()
     }

@@ -37,11 +37,11 @@ impl StoredResult for Answer {
         Ok(Self::Tool(response))
     }
 
-    fn goes_on_with(&self, continuation: &Value) -> bool {
-        let Self::Tool(CallToolResponse::InputRequired(asked)) = self else {
-            return false;
-        };
-        asked.request_state.as_deref() == continuation["requestState"].as_str()
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        match self {
+            Self::Tool(CallToolResponse::InputRequired(asked)) => Some(&mut asked.request_state),
+            _ => None,
+        }
     }
 
     fn mark_replayed(&mut self) {
@@ -68,8 +68,8 @@ impl StoredResult for ServerAnswer {
         Answer::decode(bytes).map(Self::from)
     }
 
-    fn goes_on_with(&self, continuation: &Value) -> bool {
-        self.get_ref().goes_on_with(continuation)
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        self.get_mut().request_state_mut()
     }
 
     fn mark_replayed(&mut self) {

@@ -193,6 +193,13 @@ impl ToolCall for ServerCall {
             .then(|| json!({"inputResponses": responses, "requestState": state}))
     }
 
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        match &mut self.request.inner {
+            McpRequest::CallTool(params) => Some(&mut params.request_state),
+            _ => None,
+        }
+    }
+
     fn cancellation(&self) -> Option<&call::Cancellation> {
         self.explicit.as_ref()
     }

@@ -29,11 +29,11 @@ impl StoredResult for ServerAnswer {
         Ok(response.into())
     }
 
-    fn goes_on_with(&self, continuation: &Value) -> bool {
-        let McpResponse::InputRequired(asked) = self.get_ref() else {
-            return false;
-        };
-        asked.request_state.as_deref() == continuation["requestState"].as_str()
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        match self.get_mut() {
+            McpResponse::InputRequired(asked) => Some(&mut asked.request_state),
+            _ => None,
+        }
     }
 
     fn mark_replayed(&mut self) {

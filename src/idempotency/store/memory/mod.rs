@@ -19,14 +19,15 @@ const CAPACITY: usize = 256 << 20;
 /// The answer of a lost call is found after a lost connection, and not after a restart of the
 /// process.
 ///
-/// The store is bounded by bytes: 256 MiB unless [set](Self::with_capacity), which is half a million
-/// calls in the time for which outcomes are kept. Memory is allocated as needed.
+/// The store is bounded by bytes: 256 MiB unless [set](Self::with_capacity). In the time for which
+/// outcomes are kept, that is 524,288 calls without answers, or 174,762 calls with answers of 1 KiB.
+/// Memory is allocated as needed.
 ///
 /// If there is no room for a claim, the oldest answers are dropped first, with a warning in the log.
 /// Their calls are still known as done, and are answered with the code `idempotency_not_kept`. If
-/// that is not enough, the claim fails, and no call with a key runs until records expire: a call
-/// whose record is dropped would run again. For more calls, keep outcomes for a [shorter
-/// time](crate::idempotency::IdempotencyBuilder::keep), or use another store.
+/// that is not enough, a call with a new key fails with the code `idempotency_store_full` until records
+/// expire: a call whose record is dropped would run again. For more calls, raise the capacity, keep
+/// outcomes for a [shorter time](crate::idempotency::IdempotencyBuilder::keep), or use another store.
 #[derive(Clone)]
 pub struct MemoryStore {
     shared: Arc<Mutex<Records>>,
@@ -125,7 +126,7 @@ impl Store for MemoryStore {
         outcome: Option<Value>,
         keep: Duration,
     ) -> StoreFuture<'a, bool> {
-        let settled = self.records().settle(record, outcome, keep, Instant::now());
+        let settled = self.change(|records| records.settle(record, outcome, keep, Instant::now()));
         Box::pin(ready(Ok(settled)))
     }
 }

@@ -160,9 +160,9 @@ impl Records {
                 _ => {}
             }
         } else if !self.make_room(RECORD) {
-            return Err(StoreError::new(format!(
-                "the memory store is full of calls that must not be forgotten: give it more than {} bytes, or \
-                 keep outcomes for a shorter time",
+            return Err(StoreError::full(format!(
+                "the memory store is full: raise `MemoryStore::with_capacity` above {} bytes, or lower \
+                 `IdempotencyBuilder::keep`",
                 self.capacity
             )));
         }
@@ -217,6 +217,7 @@ impl Records {
         let state = match state {
             // Better known as done without its answer than not known at all.
             State::Done(value) if !self.make_room(value.bytes.len()) => {
+                self.has_let_go = true;
                 State::Done(Value::not_kept())
             }
             state => state,

@@ -164,7 +164,10 @@ fn millis(duration: Duration) -> u64 {
 fn failed(error: &RedisError) -> StoreError {
     let what = match error.code() {
         Some("READONLY") => "Redis is a read-only replica: connect to the primary",
-        Some("OOM") => "Redis is full: give it more memory, and no eviction",
+        Some("OOM") => {
+            let text = "Redis is full: raise its `maxmemory`, or lower `IdempotencyBuilder::keep`";
+            return StoreError::full(text).because(error.to_string());
+        }
         Some("WRONGTYPE" | "FOREIGN") => {
             "a key in Redis holds something else: give the store a prefix of its own"
         }
