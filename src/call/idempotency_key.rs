@@ -75,6 +75,22 @@ impl IdempotencyKey {
         Self(format!("{random:032x}").into())
     }
 
+    /// The key of a later round of the call that has this key, where each round needs one of its own.
+    #[cfg(feature = "rmcp-client")]
+    pub(crate) fn of_round(&self, round: usize) -> Self {
+        use sha2::{Digest, Sha256};
+        let mut hash = Sha256::new();
+        hash.update((round as u64).to_be_bytes());
+        hash.update(self.as_str());
+        let hash = hash.finalize();
+        Self(
+            hash[..16]
+                .iter()
+                .fold(String::new(), |key, byte| key + &format!("{byte:02x}"))
+                .into(),
+        )
+    }
+
     /// The key.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -92,9 +92,13 @@ impl ServerHandler for Office {
             sold.push(key.map(|key| key.as_str().to_owned()));
             sold.len()
         };
+        // It issues one state again and again.
+        let issued = (number > 1).then_some("s1");
+        if params.name == "ask" && params.request_state.as_deref() != issued {
+            return Err(ErrorData::invalid_params("another state", None));
+        }
         if params.name == "ask" && number < 3 {
-            let state = format!("s{number}");
-            return Ok(InputRequiredResult::from_request_state(state).into());
+            return Ok(InputRequiredResult::from_request_state("s1").into());
         }
         let mut run = Run(Some(Arc::clone(&self.stopped)));
         // As a handler does that gives up with its request.
@@ -276,6 +280,31 @@ async fn all_rounds_of_a_call_have_one_key() {
         sold[0].is_some() && sold.iter().all(|key| *key == sold[0]),
         "{sold:?}"
     );
+}
+
+/// Such a server could take the second round for a repeat of the first.
+#[tokio::test(start_paused = true)]
+async fn each_round_has_a_key_of_its_own_for_a_server_that_does_not_say_that_it_honours_keys() {
+    let key = IdempotencyKey::new("order-123").unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        let office = Office::default();
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        let wires = Wires {
+            lifecycle: ClientLifecycleMode::Discover { preferred_versions },
+            ..Wires::to(&office, None)
+        };
+        let client = builder(&wires, retry(), SECOND).always_idempotency_keys();
+        let client = client.connect().await.unwrap();
+        let call = client.call("ask", json!({})).idempotency_key(&key);
+        assert_eq!(text(call.await.unwrap().into()), ("3".to_owned(), false));
+        let keys: Vec<_> = office.sold().into_iter().map(Option::unwrap).collect();
+        assert_eq!(keys.len(), 3);
+        assert_eq!(keys[0], "order-123");
+        assert!(keys[1] != keys[0] && keys[2] != keys[1], "{keys:?}");
+        seen.push(keys);
+    }
+    assert_eq!(seen[0], seen[1], "the same in another process");
 }
 
 #[tokio::test(start_paused = true)]

@@ -115,6 +115,10 @@ impl<C: Connector> ClientBuilder<C> {
 
     /// The same, whatever the server says. **Only for a server that is known to run each key once**:
     /// with another one, a call may run twice.
+    ///
+    /// If the server asks for input, each later round of a call has a key of its own, which follows from
+    /// that of the call. A server that is not built with this crate knows no rounds: under one key, it could
+    /// answer the second with the question of the first.
     pub fn always_idempotency_keys(mut self) -> Self {
         self.keys = Keys::Always;
         self

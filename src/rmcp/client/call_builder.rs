@@ -1,4 +1,4 @@
-use super::{Client, ClientCall, client::inner, progress::Sink};
+use super::{Client, ClientCall, client::inner, keys, progress::Sink};
 use crate::{
     call::{CallOptions, IdempotencyKey, KEY_META, ToolResult},
     failure::{Class, Failure},
@@ -165,19 +165,15 @@ impl CallBuilder {
     }
 
     async fn complete(self) -> Result<CallToolResult, Failure> {
-        // All rounds are one call to the tool: under one key.
-        let named = self.client.key_for(&self.params);
-        let this = match named {
-            Some(key) => self.idempotency_key(&key),
-            None => self,
-        };
-        this.all_rounds().await
-    }
-
-    async fn all_rounds(self) -> Result<CallToolResult, Failure> {
+        let key = self.client.key_for(&self.params);
         let mut params = self.params.clone();
         let mut in_vain = 0;
         for round in 0.. {
+            if let Some(key) = &key {
+                let key = keys::of_round(key, round, self.client.catalog());
+                let meta = params.meta.get_or_insert_default();
+                meta.0.0.insert(KEY_META.to_owned(), key.as_str().into());
+            }
             match self.round(params.clone()).await? {
                 CallToolResponse::Complete(result) => return Ok(result),
                 CallToolResponse::InputRequired(required) if round < self.rounds => {

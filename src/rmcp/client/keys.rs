@@ -1,5 +1,5 @@
 use super::{
-    ClientCall,
+    Catalog, ClientCall,
     abandoned::{Abandoned, KeyedCall},
 };
 use crate::call::{IdempotencyKey, Method, ToolCall};
@@ -47,4 +47,13 @@ impl Keys {
         self.give(&mut call, abandoned)?;
         call.idempotency_key()?.ok()
     }
+}
+
+/// The key of a round of a call. A server that says that it honours keys tells rounds apart. Another
+/// one could take the second round for a repeat of the first, so it gets a key for each.
+pub(super) fn of_round(key: &IdempotencyKey, round: usize, catalog: &Catalog) -> IdempotencyKey {
+    if round == 0 || catalog.honours_keys() {
+        return key.clone();
+    }
+    key.of_round(round)
 }
