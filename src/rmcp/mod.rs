@@ -118,7 +118,7 @@
 //! |---|---|
 //! | reports progress | gets each report, under the token that it gave |
 //! | is repeated, and its tool reports from 0 again | never sees a value decrease: a lower one is raised to the highest so far |
-//! | waits for an attempt, or runs and has reported nothing for 15 s | gets progress from the server itself every 15 s until the tool reports, with a message that names the wait and its reason, such as `waiting 40 s before attempt 2: attempt 1 failed (rate_limited) and asked for 31 s`; see [`Resilient::heartbeat`] |
+//! | waits for an attempt, or runs and has not reported in this attempt | gets progress from the server itself every 15 s, with a message that names the wait and its reason, such as `waiting 40 s before attempt 2: attempt 1 failed (rate_limited) and asked for 31 s`; see [`Resilient::heartbeat`] |
 //! | gave no progress token | gets nothing |
 //!
 //! Heartbeats begin at 0 and rise by 0.000001, so that the tool's own reports stay above them. They do
@@ -170,8 +170,8 @@
 //! Without it, the server does not end.
 //!
 //! rmcp ends a session in which nothing is sent for 5 minutes, and the answer of a call that runs is lost with it.
-//! Heartbeats keep it alive, for a client that gave a progress token. For the tools of other clients, raise
-//! `SessionConfig::keep_alive` above the attempt timeout.
+//! Heartbeats keep it alive, for a client that gave a progress token, until the tool reports by itself. For a
+//! tool that is silent for longer, raise `SessionConfig::keep_alive` above the attempt timeout.
 //!
 //! # Cancellation
 //!

@@ -194,8 +194,8 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// After how long without progress the client of a call gets some from the server itself, and how often
     /// while the silence lasts: 15 s, unless set. `None` or zero turns it off.
     ///
-    /// Only a client that gave a progress token gets any. A report of the tool starts the time anew, so
-    /// that a tool which reports more often than this is alone. See [the page of the
+    /// Only a client that gave a progress token gets any. They stop for an attempt in which the tool reports
+    /// by itself, so that the client notices when such a tool stops. See [the page of the
     /// adapter](crate::rmcp#progress).
     #[must_use]
     pub fn heartbeat(mut self, every: impl Into<Option<Duration>>) -> Self {

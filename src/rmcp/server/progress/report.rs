@@ -127,12 +127,17 @@ impl Report {
         Verdict::Beat(Beat(Arc::clone(self)))
     }
 
-    /// A heartbeat, unless the tool has reported since this time; then the time of the report.
+    /// A heartbeat, unless the tool has reported since this time, or in the attempt that runs; then the
+    /// time from which on the silence counts.
     pub(super) fn heartbeat(&self, since: Instant) -> Result<Heartbeat, Instant> {
         let state = self.state();
-        match state.reported.filter(|reported| *reported > since) {
-            Some(reported) => Err(reported),
-            None => Ok(Heartbeat {
+        match (state.reported, &state.attempt) {
+            (Some(reported), _) if reported > since => Err(reported),
+            // A tool that reports by itself and then stops is for the limit of the client to notice.
+            (Some(reported), Attempt::Running { begun, .. }) if reported >= *begun => {
+                Err(Instant::now())
+            }
+            _ => Ok(Heartbeat {
                 reports: state.reports,
             }),
         }

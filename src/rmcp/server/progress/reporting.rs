@@ -63,7 +63,7 @@ impl Reporting {
         Arc::clone(&self.report)
     }
 
-    /// Tells the client that the call is alive, whenever nothing else has told it for so long. Never ends.
+    /// Tells the client that the call is alive, unless its tool does so by itself. Never ends.
     pub(in crate::rmcp::server) async fn beat(reporting: Option<&Self>) -> Infallible {
         let call = reporting.and_then(|call| Some((call, call.heartbeat?)));
         let Some((call, every)) = call else {
