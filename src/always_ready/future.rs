@@ -106,6 +106,8 @@ where
             if let Some(wait) = begin_by.map_or(Ok(None), BeginBy::held)? {
                 // What was made ready may hold a place that others need meanwhile.
                 self.service = self.service.clone();
+                // It was ready: the patience counts anew for the next time.
+                self.timer = None;
                 let held = self.held.insert(Box::pin(tokio::time::sleep(wait)));
                 ready!(held.as_mut().poll(cx));
                 self.held = None;

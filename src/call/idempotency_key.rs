@@ -16,7 +16,6 @@ const OTHER_NAME: &str = "idempotencykey";
 /// Identifies one call across all its attempts: 1 to 255 visible ASCII characters.
 ///
 /// See [`idempotency`](crate::idempotency) for what it does. Cloning does not allocate.
-/// allocation.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(Arc<str>);
 

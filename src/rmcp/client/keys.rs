@@ -44,8 +44,12 @@ impl Keys {
         mut call: ClientCall,
         abandoned: &Abandoned,
     ) -> Option<IdempotencyKey> {
-        self.give(&mut call, abandoned)?;
-        call.idempotency_key()?.ok()
+        let is_given = self.give(&mut call, abandoned).is_some();
+        // A key of the caller's own on a call that may be repeated anyway is for each round, too.
+        let is_own = self == Self::Always && call.method() == Method::CallTool;
+        (is_given || is_own)
+            .then(|| call.idempotency_key()?.ok())
+            .flatten()
     }
 }
 

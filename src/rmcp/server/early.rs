@@ -146,10 +146,18 @@ where
     /// Sends a call that was refused through the stack, for its line.
     pub(super) async fn note_early(&self, call: EarlyCall) {
         let EarlyCall {
-            asked,
+            mut asked,
             id,
             unreadable,
         } = call;
+        // It never runs: it has no use for an idempotency key, which another call may have.
+        if let Request::Tool(params) = &mut asked.request
+            && let Some(meta) = &mut params.meta
+        {
+            meta.0.retain(|name, _| {
+                ["traceparent", "tracestate", "baggage"].contains(&name.as_str())
+            });
+        }
         // There is no session whose peer it could have.
         let (near, _far) = tokio::io::duplex(64);
         let nobody = serve_directly(Nobody, near, None);

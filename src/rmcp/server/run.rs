@@ -15,7 +15,13 @@ use ::rmcp::{
     service::{QuitReason, ServerInitializeError},
     transport::IntoTransport,
 };
-use std::{error::Error, future::ready, io, pin::pin, time::Duration};
+use std::{
+    error::Error,
+    future::{pending, ready},
+    io,
+    pin::pin,
+    time::Duration,
+};
 use tokio::{
     sync::mpsc::unbounded_channel,
     task::JoinError,
@@ -114,17 +120,34 @@ where
         let server = self.clone();
         let mut serving = pin!(self.serve(Wire::new(transport)));
         let mut end = None;
+        // One at a time, beside the handshake: the stack may take its time.
+        let mut noting = None;
         let handshake = loop {
             tokio::select! {
                 handshake = serving.as_mut() => break Ok(handshake),
                 cause = fatal.as_mut() => break Err(Err(cause)),
                 () = stop.next() => break Err(Ok(())),
-                Some(call) = refused.recv() => server.note_early(call).await,
+                Some(call) = refused.recv(), if noting.is_none() => {
+                    noting = Some(Box::pin(server.note_early(call)));
+                }
+                () = async {
+                    match &mut noting {
+                        Some(noted) => noted.await,
+                        None => pending().await,
+                    }
+                } => noting = None,
             }
         };
-        while let Ok(call) = refused.try_recv() {
-            server.note_early(call).await;
-        }
+        let noted = timeout(CLOSE, async {
+            if let Some(noted) = noting {
+                noted.await;
+            }
+            while let Ok(call) = refused.try_recv() {
+                server.note_early(call).await;
+            }
+        });
+        // A stack that takes longer is not waited for: `cancelled` in the log.
+        let _ = noted.await;
         let handshake = match handshake {
             Ok(handshake) => handshake,
             Err(told) => match timeout(MOMENT, serving).await {

@@ -134,6 +134,10 @@ impl<'t> Scan<'t> {
                 self.found.push(secret);
             }
             if self.text.is_used_up() {
+                // The byte that used it up may be the first of several in a character.
+                while !self.text.is_char_boundary(at) {
+                    at += 1;
+                }
                 self.found.push(at..self.bytes.len());
                 return;
             }
@@ -258,5 +262,21 @@ mod tests {
             let text = line.repeat(times);
             assert!(cost(&text) <= 2 * text.len(), "{}", cost(&text));
         }
+    }
+
+    #[test]
+    fn what_is_not_read_any_more_begins_with_a_whole_character() {
+        // The sign charges for all that follows it, and has three bytes.
+        for begin in ["", ";", ";;", ";;;"] {
+            let text = format!("{begin}{}", ";key＝{".repeat(2048));
+            let masked = crate::text::redacted(&text);
+            assert!(masked.len() < text.len());
+        }
+    }
+
+    #[test]
+    fn what_is_read_for_tokens_that_are_none_counts() {
+        let text = "xai-".repeat(4096);
+        assert_eq!(cost(&text), 64 * SCAN_LIMIT);
     }
 }

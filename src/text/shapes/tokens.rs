@@ -241,6 +241,7 @@ pub(super) fn known(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
             return None;
         }
         let length = run(rest.strip_prefix(begin.as_bytes())?, *is_part);
+        text.charge(length);
         let token = &rest[begin.len()..begin.len() + length];
         // Words with dashes between them: `xai-is-the-name-of-a-company`.
         let is_dash = |byte: &u8| matches!(byte, b'-' | b'_');

@@ -107,6 +107,11 @@ impl<R: AsyncRead + Unpin> AsyncRead for KeyReader<R> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.reader).poll_read(cx, buffer))?;
         let Self { keys, line, .. } = &mut *self;
+        if buffer.filled().len() == before && buffer.remaining() > 0 {
+            // The end, also of a last line without its newline.
+            keys.note(line);
+            line.clear();
+        }
         for part in buffer.filled()[before..].split_inclusive(|byte| *byte == b'\n') {
             // As long as it is: tower-mcp keeps all of it, too.
             line.extend_from_slice(part);

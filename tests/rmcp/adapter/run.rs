@@ -4,6 +4,7 @@ use crate::support::{Desk, Log, Raw, Run, assert_has, ok, preset, settings, with
 use mcp_resilience::{
     Failure, ResilienceLayer,
     call_log::{CallLogLayer, JsonLines},
+    classify::ClassifyLayer,
     fatal::{Fatal, FatalLayer},
     rmcp::Resilient,
 };
@@ -278,6 +279,27 @@ async fn a_call_that_comes_before_the_handshake_leaves_its_line() {
         &json!({"method": "resources/read", "request_id": 3}),
     );
     assert_has(&lines[3], &json!({"outcome": "success", "tool": "look"}));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stack_that_takes_its_time_for_an_early_call_holds_up_no_handshake() {
+    let slow = tower::ServiceBuilder::new()
+        .map_future(|answer| async {
+            tokio::time::sleep(Duration::from_secs(40)).await;
+            answer.await
+        })
+        .layer(ClassifyLayer::new())
+        .into_inner();
+    let (near, far) = tokio::io::duplex(1 << 16);
+    let ending = tokio::spawn(Resilient::with_layer(desk(), &slow).run(far));
+    let mut client = Raw::over(near);
+    let early = client.request("tools/call", json!({"name": "look"})).await;
+    assert!(early["error"]["code"].is_number(), "{early}");
+    let begun = Instant::now();
+    client.initialize().await;
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    client.leave().await;
+    within("the end", ending).await.unwrap().unwrap();
 }
 
 /// A session without `initialize` begins with its first call.
