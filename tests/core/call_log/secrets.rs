@@ -124,6 +124,18 @@ fn strings(value: &Value, see: &mut impl FnMut(&str)) {
     }
 }
 
+/// Without the ids of calls, which are random: a short secret may be in one by chance.
+fn without_ids(text: &str, secrets: &[String]) -> String {
+    let is_id = |word: &str| {
+        word.len() == 16
+            && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+            && !secrets.iter().any(|secret| secret.contains(word))
+    };
+    text.split_inclusive(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|part| !is_id(part.trim_end_matches(|c: char| !c.is_ascii_alphanumeric())))
+        .collect()
+}
+
 #[tokio::test(start_paused = true)]
 async fn no_secret_of_the_corpus_is_in_any_line_event_or_span() {
     let mut wrong = Vec::new();
@@ -132,6 +144,7 @@ async fn no_secret_of_the_corpus_is_in_any_line_event_or_span() {
         assert!(left.len() > 8, "lines, events and spans: {}", left.len());
         for value in &left {
             strings(value, &mut |seen| {
+                let seen = without_ids(seen, &case.secrets);
                 for secret in case.secrets.iter().filter(|secret| seen.contains(*secret)) {
                     wrong.push(format!("{secret} of {:?} in {seen:?}", case.text));
                 }
