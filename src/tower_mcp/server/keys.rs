@@ -184,6 +184,14 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_key_of_a_last_line_without_its_newline_is_found_too() {
+        let line = call(&json!(1), &json!({KEY_META: "order-1"}));
+        let keys = read(line.trim_end()).await;
+        let key = text(keys.take(&RequestId::Number(1)));
+        assert_eq!(key.as_deref(), Some("order-1"));
+    }
+
+    #[tokio::test]
     async fn keys_that_nobody_takes_are_bounded() {
         let lines = (0..=MOST).map(|id| call(&json!(id), &json!({KEY_META: "order"})));
         let keys = read(&lines.collect::<String>()).await;
