@@ -44,7 +44,7 @@ impl<C: Clone + Send + 'static> Dialing<C> {
             let result = tokio::select! {
                 biased;
                 _ = states.wait_for(ConnectionState::is_closed) => return,
-                result = span.instrument(self.dial()) => result,
+                result = span.around(self.dial()) => result,
             };
             if let Err(failure) = &result {
                 span.fail(failure);

@@ -5,7 +5,9 @@ pub use self::otel::inject;
 #[cfg(feature = "otel")]
 pub(crate) use self::otel::{adopt, ids};
 #[cfg(feature = "otel")]
-pub(super) use self::otel::{current, set_parent};
+pub(super) use self::otel::{below, current, set_parent};
+#[cfg(not(feature = "otel"))]
+pub(super) use self::without::below;
 #[cfg(not(feature = "otel"))]
 pub(crate) use self::without::{adopt, ids};
 
@@ -20,6 +22,7 @@ mod otel {
     };
     use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
     use serde_json::{Map, Value};
+    use std::{future::poll_fn, pin::pin};
     use tracing::Span;
     use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
@@ -84,6 +87,18 @@ mod otel {
 
     pub(in crate::telemetry) fn set_parent(span: &Span, parent: SpanContext) {
         let _ = span.set_parent(Context::new().with_remote_span_context(parent));
+    }
+
+    /// Runs a future in the context of a span, without a handle to the span.
+    pub(in crate::telemetry) async fn below<F: Future>(span: &Span, future: F) -> F::Output {
+        let parent = span.context().span().span_context().clone();
+        let context = Context::new().with_remote_span_context(parent);
+        let mut future = pin!(future);
+        poll_fn(|cx| {
+            let _attached = context.clone().attach();
+            future.as_mut().poll(cx)
+        })
+        .await
     }
 
     fn context_of_current() -> Context {
@@ -165,5 +180,9 @@ mod without {
 
     pub(crate) fn ids(_: &Span) -> Option<(String, String)> {
         None
+    }
+
+    pub(in crate::telemetry) async fn below<F: Future>(_: &Span, future: F) -> F::Output {
+        future.await
     }
 }

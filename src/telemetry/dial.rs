@@ -1,6 +1,6 @@
-use super::{Cause, fail, number};
+use super::{Cause, context, fail, number};
 use crate::failure::Failure;
-use tracing::{Instrument, Span, field::Empty};
+use tracing::{Span, field::Empty};
 
 /// The span of one dial.
 #[derive(Debug)]
@@ -25,8 +25,12 @@ impl DialSpan {
         Self(span)
     }
 
-    pub(crate) async fn instrument<F: Future>(&self, dial: F) -> F::Output {
-        dial.instrument(self.0.clone()).await
+    /// Runs the dial. With the feature `otel`, spans that it opens are children of this one.
+    ///
+    /// The span is not entered: the task of a new connection often keeps the span that is current, and
+    /// this one would last as long as the connection.
+    pub(crate) async fn around<F: Future>(&self, dial: F) -> F::Output {
+        context::below(&self.0, dial).await
     }
 
     pub(crate) fn fail(&self, failure: &Failure) {

@@ -38,6 +38,10 @@
 //!
 //! Texts from outside are masked, bounded and escaped, as in the log.
 //!
+//! A dial does not run inside its span, since the task of a connection often keeps the span that is
+//! current, and the dial would last as long as the connection. With the feature `otel`, spans that a
+//! connector opens are its children all the same.
+//!
 //! # Context
 //!
 //! The context travels in `params._meta` as `traceparent`, `tracestate` and `baggage`, without a

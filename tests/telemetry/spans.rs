@@ -20,7 +20,7 @@ use std::{
     },
     time::Duration,
 };
-use tower::{BoxError, Layer, ServiceExt, service_fn};
+use tower::{BoxError, Layer, Service, ServiceExt, service_fn};
 
 fn preset(lines: &Lines) -> ResilienceLayer {
     let backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(1)).unwrap();
@@ -218,4 +218,27 @@ async fn dials_are_children_of_the_attempt_that_waits_for_them() {
         assert_child(dial, &attempts[0]);
     }
     assert_eq!(number(dials[1], "mcp_resilience.dial"), Some(2));
+}
+
+/// As the task of a connection does that was spawned in the span of its dial.
+#[tokio::test(start_paused = true)]
+async fn a_dial_ends_when_it_is_connected_and_not_with_its_connection() {
+    let recorded = Recorded::begin();
+    let connector = service_fn(async |()| {
+        tracing::info_span!("handshake").in_scope(|| {});
+        let kept = tracing::Span::current();
+        Ok::<_, BoxError>(service_fn(move |_: Call| {
+            kept.in_scope(|| {});
+            async { Ok::<_, BoxError>(Answer::ok("fine")) }
+        }))
+    });
+    let reconnect = ReconnectLayer::new(());
+    let (mut stack, _handle) = preset(&Lines::default()).connect(&reconnect, connector);
+    let call = stack.ready().await.unwrap().call(Call::tool("quote"));
+    call.await.unwrap();
+    let spans = recorded.spans();
+    let named = |name: &str| spans.iter().find(|span| span.name == name).unwrap();
+    let dial = named("dial");
+    assert_child(named("handshake"), dial);
+    assert!(dial.end_time <= recorded.call().end_time);
 }
