@@ -4,7 +4,11 @@
 //! same.
 
 use super::{Resilient, ServerAnswer, ServerCall, unreadable::Unreadable};
-use crate::{failure::BoxError, rmcp::Request};
+use crate::{
+    failure::BoxError,
+    rmcp::Request,
+    serve::{CLOSE, MOMENT},
+};
 use ::rmcp::{
     RoleServer, ServerHandler,
     model::{
@@ -15,8 +19,12 @@ use ::rmcp::{
     transport::Transport,
 };
 use serde_json::Value;
-use std::{borrow::Cow, collections::HashMap};
-use tokio::sync::mpsc::UnboundedSender;
+use std::{borrow::Cow, collections::HashMap, future::pending};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::JoinSet,
+    time::timeout,
+};
 use tower::Service;
 
 /// How many calls are kept that rmcp has not answered yet.
@@ -44,13 +52,16 @@ pub(super) struct Early<T> {
 }
 
 impl<T> Early<T> {
-    pub(super) fn new(transport: T, refused: UnboundedSender<EarlyCall>) -> Self {
-        Self {
+    /// The transport, and the calls that it tells of.
+    pub(super) fn new(transport: T) -> (Self, UnboundedReceiver<EarlyCall>) {
+        let (refused, told) = unbounded_channel();
+        let early = Self {
             transport,
             asked: HashMap::new(),
             is_over: false,
             refused,
-        }
+        };
+        (early, told)
     }
 
     fn came(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
@@ -132,6 +143,59 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Early<T> {
     }
 }
 
+/// Sends the refused calls through the stack, all at once: a stack that takes its time for one delays
+/// neither the handshake nor another call.
+pub(super) struct Noting<H, S> {
+    server: Resilient<H, S>,
+    refused: UnboundedReceiver<EarlyCall>,
+    tasks: JoinSet<()>,
+}
+
+impl<H, S> Noting<H, S>
+where
+    H: ServerHandler,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
+    S::Error: Into<BoxError> + Send,
+    S::Future: Send,
+{
+    pub(super) fn new(server: Resilient<H, S>, refused: UnboundedReceiver<EarlyCall>) -> Self {
+        Self {
+            server,
+            refused,
+            tasks: JoinSet::new(),
+        }
+    }
+
+    /// Takes the calls as they are refused. Never ends.
+    pub(super) async fn go_on<T>(&mut self) -> T {
+        loop {
+            tokio::select! {
+                Some(call) = self.refused.recv() => self.begin(call),
+                Some(_) = self.tasks.join_next() => {}
+                else => return pending().await,
+            }
+        }
+    }
+
+    /// Waits for the calls that were refused so far. A stack that takes longer is not waited for:
+    /// `cancelled` in the log.
+    pub(super) async fn end(mut self) {
+        while let Ok(call) = self.refused.try_recv() {
+            self.begin(call);
+        }
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        if timeout(CLOSE, all).await.is_err() {
+            let _ = timeout(MOMENT, self.tasks.shutdown()).await;
+        }
+    }
+
+    fn begin(&mut self, call: EarlyCall) {
+        let server = self.server.clone();
+        self.tasks
+            .spawn(async move { server.note_early(call).await });
+    }
+}
+
 /// Nothing is asked of it.
 struct Nobody;
 
@@ -144,7 +208,7 @@ where
     S::Error: Into<BoxError>,
 {
     /// Sends a call that was refused through the stack, for its line.
-    pub(super) async fn note_early(&self, call: EarlyCall) {
+    async fn note_early(&self, call: EarlyCall) {
         let EarlyCall {
             mut asked,
             id,

@@ -1,6 +1,6 @@
 use super::{
     Resilient, ServerCall, Stop,
-    early::Early,
+    early::{Early, Noting},
     progress::Wire,
     recognize::{Recognized, recognize},
 };
@@ -15,15 +15,8 @@ use ::rmcp::{
     service::{QuitReason, ServerInitializeError},
     transport::IntoTransport,
 };
-use std::{
-    error::Error,
-    future::{pending, ready},
-    io,
-    pin::pin,
-    time::Duration,
-};
+use std::{error::Error, future::ready, io, pin::pin, time::Duration};
 use tokio::{
-    sync::mpsc::unbounded_channel,
     task::JoinError,
     time::{sleep, timeout},
 };
@@ -115,39 +108,17 @@ where
     {
         let life = self.life.clone();
         let mut fatal = pin!(life.fatal.wait());
-        let (early, mut refused) = unbounded_channel();
-        let transport = Early::new(transport.into_transport(), early);
-        let server = self.clone();
+        let (transport, refused) = Early::new(transport.into_transport());
+        let mut noting = Noting::new(self.clone(), refused);
         let mut serving = pin!(self.serve(Wire::new(transport)));
         let mut end = None;
-        // One at a time, beside the handshake: the stack may take its time.
-        let mut noting = None;
-        let handshake = loop {
-            tokio::select! {
-                handshake = serving.as_mut() => break Ok(handshake),
-                cause = fatal.as_mut() => break Err(Err(cause)),
-                () = stop.next() => break Err(Ok(())),
-                Some(call) = refused.recv(), if noting.is_none() => {
-                    noting = Some(Box::pin(server.note_early(call)));
-                }
-                () = async {
-                    match &mut noting {
-                        Some(noted) => noted.await,
-                        None => pending().await,
-                    }
-                } => noting = None,
-            }
+        let handshake = tokio::select! {
+            handshake = serving.as_mut() => Ok(handshake),
+            cause = fatal.as_mut() => Err(Err(cause)),
+            () = stop.next() => Err(Ok(())),
+            never = noting.go_on() => never,
         };
-        let noted = timeout(CLOSE, async {
-            if let Some(noted) = noting {
-                noted.await;
-            }
-            while let Ok(call) = refused.try_recv() {
-                server.note_early(call).await;
-            }
-        });
-        // A stack that takes longer is not waited for: `cancelled` in the log.
-        let _ = noted.await;
+        noting.end().await;
         let handshake = match handshake {
             Ok(handshake) => handshake,
             Err(told) => match timeout(MOMENT, serving).await {

@@ -282,8 +282,10 @@ async fn a_call_that_comes_before_the_handshake_leaves_its_line() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stack_that_takes_its_time_for_an_early_call_holds_up_no_handshake() {
+async fn a_stack_that_takes_its_time_for_early_calls_holds_up_no_handshake_and_loses_no_line() {
+    let log = Log::default();
     let slow = tower::ServiceBuilder::new()
+        .layer(CallLogLayer::new(log.clone()))
         .map_future(|answer| async {
             tokio::time::sleep(Duration::from_secs(40)).await;
             answer.await
@@ -293,13 +295,20 @@ async fn a_stack_that_takes_its_time_for_an_early_call_holds_up_no_handshake() {
     let (near, far) = tokio::io::duplex(1 << 16);
     let ending = tokio::spawn(Resilient::with_layer(desk(), &slow).run(far));
     let mut client = Raw::over(near);
-    let early = client.request("tools/call", json!({"name": "look"})).await;
-    assert!(early["error"]["code"].is_number(), "{early}");
     let begun = Instant::now();
+    for _ in 0..3 {
+        let early = client.request("tools/call", json!({"name": "look"})).await;
+        assert!(early["error"]["code"].is_number(), "{early}");
+    }
     client.initialize().await;
     assert_eq!(begun.elapsed(), Duration::ZERO);
     client.leave().await;
     within("the end", ending).await.unwrap().unwrap();
+    let lines = log.all();
+    assert_eq!(lines.len(), 3, "{lines:#?}");
+    for line in &lines {
+        assert_has(line, &json!({"tool": "look", "outcome": "cancelled"}));
+    }
 }
 
 /// A session without `initialize` begins with its first call.
