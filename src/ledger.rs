@@ -1,16 +1,16 @@
 //! Notes of one call for its log line.
 //!
-//! A layer inside [`call_log`](crate::call_log) may know what the answer does not say: that it came
-//! at the third attempt, or which failure became a flagged result. The answer is the tool's, so the
-//! layer cannot write that into it. It notes it here, in the task-local of the call that is being
-//! polled, and the log reads it at the end.
+//! A layer inside [`call_log`](crate::call_log) may know more than the answer shows, such as the
+//! number of attempts, or the failure that became a flagged result. It cannot write that into the
+//! tool's answer. So it notes it in the ledger, a task-local of the call that is being polled. The
+//! log reads the ledger at the end.
 //!
-//! A layer looks for the ledger when it is called, by [`Ledger::of`]: in the task-local, or in a task
-//! of its own, at the call itself. So it is found behind a layer that spawns, if that layer calls the
-//! inner service before it spawns, or if the call has a [`Progress`](crate::call::Progress), which
-//! its copies share. Below the border nothing is noted: a tool may have a stack of its own, and its
-//! retries are not those of this call. When a call has reached the border, every layer above it has
-//! found the ledger. From then on the call does not give it out any more.
+//! A layer gets the ledger when it is called, by [`Ledger::of`]: from the task-local, or in another
+//! task from the call itself. So a layer behind one that spawns finds it too, if the spawning layer
+//! calls the inner service before it spawns, or if the call has a
+//! [`Progress`](crate::call::Progress), which its copies share. Below `classify` nothing is noted,
+//! because a tool may have a stack of its own, whose retries are not those of this call. So once a
+//! call has reached `classify`, it no longer gives out its ledger.
 
 use crate::failure::{Class, Code, Failure};
 use pin_project::pin_project;
@@ -34,10 +34,10 @@ tokio::task_local! {
 /// How many ledgers there are in the process. If there are none, no layer looks for one.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-// Empty below the border.
+// Empty below `classify`.
 type Slot = RefCell<Option<Ledger>>;
 
-/// The notes of one call. Clones are the same ledger.
+/// The notes of one call. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger(Arc<Shared>);
 
@@ -50,14 +50,14 @@ struct Shared {
 
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// Attempts begun; 0 where no layer counts them.
+    /// The attempts that began. 0 if no layer counts them.
     pub(crate) attempts: u32,
     pub(crate) retries: Vec<Retried>,
-    /// The wait for what the server had asked of other calls.
+    /// The wait because the server had asked other calls to wait.
     pub(crate) held: Held,
     /// The failure that became a flagged result.
     pub(crate) failure: Option<Failure>,
-    /// Whether the result had no flag, and was flagged here.
+    /// Whether a layer flagged the result.
     pub(crate) was_unflagged: bool,
     /// Whether the answer comes from the store of idempotency keys.
     pub(crate) was_replayed: bool,
@@ -80,7 +80,7 @@ impl Held {
         self.since = None;
     }
 
-    /// A call may end in the midst of it.
+    /// The whole wait. The call may end while it still waits.
     pub(crate) fn total(&self) -> Duration {
         let running = self.since.map_or(Duration::ZERO, |since| since.elapsed());
         self.over.saturating_add(running)
@@ -116,7 +116,7 @@ impl Retried {
     }
 }
 
-/// Identifies one call in the log line, in the text for the model and in events.
+/// The id of a call in its log line, in the text for the model, and in events.
 ///
 /// Shown as 16 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -145,7 +145,7 @@ impl Ledger {
     }
 
     fn under(id: CallId) -> Self {
-        // A reader of this ledger has read the count before.
+        // Readers of this ledger have already checked the count.
         COUNT.fetch_add(1, Relaxed);
         Self(Arc::new(Shared {
             id,
@@ -154,8 +154,8 @@ impl Ledger {
         }))
     }
 
-    /// The ledger of the call that is being made: the open one of this task, else that of the call
-    /// itself. Below the border there is none.
+    /// The ledger of the current call: the open one of this task, else the one that the call
+    /// carries. None below `classify`.
     #[inline]
     pub(crate) fn of(carried: impl FnOnce() -> Option<Self>) -> Option<Self> {
         if !are_any() {
@@ -217,8 +217,8 @@ pub(crate) fn note(write: impl FnOnce(&mut Notes)) {
     }
 }
 
-/// Hands the notes of a run to the call that waited for it. If no ledger is left, the operator still
-/// learns of a crash.
+/// Hands the notes of a run to the call that waited for it. If there is no ledger, logs a crash as
+/// an event.
 pub(crate) fn hand_over(id: CallId, run: Notes) {
     if let Some(ledger) = Ledger::of(|| None) {
         ledger.note(|notes| notes.absorb(run));
@@ -237,7 +237,7 @@ pub(crate) fn known_id() -> Option<CallId> {
     Ledger::of(|| None).map(|ledger| ledger.id())
 }
 
-/// A future that is polled with a ledger of its own, and returns it at the end.
+/// A future with its own ledger. Returns the ledger at the end.
 #[pin_project]
 pub(crate) struct Recorded<F> {
     #[pin]
@@ -265,7 +265,7 @@ thread_local! {
     static DROPPED_FOR: RefCell<Option<Failure>> = const { RefCell::new(None) };
 }
 
-/// Drops a call that fails by this, and that its caller did not drop.
+/// Drops a call because of a failure, and not because its caller dropped it.
 #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
 pub(crate) fn drop_for<T>(failure: Failure, call: T) {
     let before = DROPPED_FOR.replace(Some(failure));
@@ -273,7 +273,7 @@ pub(crate) fn drop_for<T>(failure: Failure, call: T) {
     DROPPED_FOR.set(before);
 }
 
-/// Why the call that is being dropped fails, if its caller did not drop it.
+/// The failure because of which the call is being dropped. `None` if its caller dropped it.
 pub(crate) fn dropped_for() -> Option<Failure> {
     DROPPED_FOR.with_borrow(|failure| failure.as_ref().map(Failure::again))
 }
@@ -293,7 +293,7 @@ pub(crate) struct Closed(Ledger);
 
 impl Drop for Closed {
     fn drop(&mut self) {
-        // It came from there.
+        // Cannot fail, because the ledger came from this slot.
         let _ = LEDGER.try_with(|slot| slot.replace(Some(self.0.clone())));
     }
 }

@@ -41,7 +41,7 @@ impl Failure {
         Self::new(Class::Tool, message)
     }
 
-    /// An argument is wrong: which one, and what was expected.
+    /// An argument is wrong. Takes its name, and a text that says what was expected.
     #[must_use]
     pub fn invalid_input(argument: impl Into<Cow<'static, str>>, problem: &str) -> Self {
         let argument = argument.into();
@@ -53,7 +53,7 @@ impl Failure {
         failure
     }
 
-    /// What the call names does not exist. For a resource, the host gets `-32602` with the URI.
+    /// There is no such item. For a resource, the host gets `-32602` with the URI.
     #[must_use]
     pub fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::NotFound, message)
@@ -71,13 +71,13 @@ impl Failure {
         Self::new(Class::Unauthorized, message)
     }
 
-    /// The other side refuses this call. Name another tool by [`instead`](Self::instead).
+    /// The server refuses this call. Use [`instead`](Self::instead) to name another tool.
     #[must_use]
     pub fn forbidden(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::Forbidden, message)
     }
 
-    /// The service is switched off for this account.
+    /// The service is turned off for this account.
     #[must_use]
     pub fn disabled(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::Disabled, message)
@@ -97,7 +97,7 @@ impl Failure {
         Self::new(Class::AtCapacity, "").with_retry_after(wait)
     }
 
-    /// The service is away for now, and how long to wait. Repeated only for a tool that may run
+    /// The service is down for now, and how long to wait. Repeated only for a tool that may run
     /// twice, unless it failed [`before_running`](Self::before_running).
     #[must_use]
     pub fn unavailable(wait: Option<Duration>) -> Self {
@@ -128,7 +128,7 @@ impl Failure {
         Self::new(Class::SessionLost, message)
     }
 
-    /// The answer does not fit its schema, or is no JSON.
+    /// The answer does not match its schema, or is not JSON.
     #[must_use]
     pub fn invalid_output(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::InvalidOutput, message)
@@ -140,7 +140,7 @@ impl Failure {
         Self::new(Class::Protocol, "").with_rpc_error(RpcError::new(code, message, data))
     }
 
-    /// Nobody waits for the answer any more.
+    /// The caller no longer waits for the answer.
     #[must_use]
     pub fn cancelled(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Class::Cancelled, message)
@@ -162,7 +162,7 @@ impl Failure {
 
 /// Details of a failure.
 impl Failure {
-    /// The cause. It is shown in the log, and never to a model.
+    /// Sets the cause. The log shows it; a model never reads it.
     #[must_use]
     pub fn because(mut self, source: impl Into<super::BoxError>) -> Self {
         let source: Arc<dyn Error + Send + Sync> = Arc::from(source.into());
@@ -170,48 +170,48 @@ impl Failure {
         self
     }
 
-    /// The cause of another failure, which caused this one too.
+    /// Takes the cause of another failure.
     pub(crate) fn caused_like(mut self, other: &Self) -> Self {
         self.inner.source.clone_from(&other.inner.source);
         self
     }
 
-    /// The tool to use instead. The model reads its name.
+    /// Sets the tool to use instead. The model reads its name.
     #[must_use]
     pub fn instead(mut self, tool: impl Into<Cow<'static, str>>) -> Self {
         self.inner.alternative = Some(tool.into());
         self
     }
 
-    /// The server's own code.
+    /// Sets the server's own code.
     #[must_use]
     pub fn with_code(mut self, code: impl Into<Code>) -> Self {
         self.inner.code = Some(code.into());
         self
     }
 
-    /// The message for people and models.
+    /// Sets the message for people and models.
     #[must_use]
     pub fn with_message(mut self, message: impl Into<Cow<'static, str>>) -> Self {
         self.inner.message = message.into();
         self
     }
 
-    /// How long the server asked to wait.
+    /// Sets how long the server asked to wait.
     #[must_use]
     pub fn with_retry_after(mut self, wait: impl Into<Option<Duration>>) -> Self {
         self.inner.retry_after = wait.into();
         self
     }
 
-    /// The HTTP status of the answer.
+    /// Sets the HTTP status of the answer.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.inner.status = Some(status);
         self
     }
 
-    /// The JSON-RPC error that the server sent. The host gets it as it is, whatever the class.
+    /// Sets the JSON-RPC error that the server sent. The host gets it unchanged, for any class.
     ///
     /// If the failure has no message or code of its own, it takes those of the error.
     #[must_use]
@@ -227,7 +227,7 @@ impl Failure {
         self
     }
 
-    /// The flagged result that the tool returned. The caller gets it as it is, whatever the class.
+    /// Sets the flagged result that the tool returned. The caller gets it unchanged, for any class.
     #[must_use]
     pub fn with_result<R: Any + Send + Sync>(mut self, result: R) -> Self {
         self.inner.result = Some(Box::new(result));

@@ -7,14 +7,14 @@ use std::{
 
 /// An error and its sources on one line: `cannot read prices: permission denied`.
 ///
-/// Masked, escaped, and cut after 4 KiB: fit for an event.
+/// Masked, escaped, and cut after 4 KiB, so that it can be put into an event.
 pub(crate) struct Chain<'a>(pub(crate) &'a (dyn Error + 'static));
 
 impl<'a> Chain<'a> {
-    /// The error itself and then its sources, outermost first.
+    /// The error and its sources, outermost first.
     pub(crate) fn errors(&self) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
         std::iter::successors(Some(self.0), |&error| {
-            // An `io::Error` made from another error does not have that one among its sources.
+            // An `io::Error` that was made from another error does not return that as its source.
             match error.downcast_ref::<std::io::Error>() {
                 Some(io) => io.get_ref().map(|inner| inner as &(dyn Error + 'static)),
                 None => error.source(),
@@ -24,12 +24,12 @@ impl<'a> Chain<'a> {
         .take(32)
     }
 
-    /// The masked texts, for a writer that escapes and cuts by itself.
+    /// The masked texts. For a writer that escapes and cuts them.
     pub(crate) fn redacted(&self) -> String {
         text::joined(self.texts())
     }
 
-    /// Whether nothing in the texts has to be masked.
+    /// Whether the texts contain nothing to mask.
     pub(crate) fn is_without_secrets(&self) -> bool {
         self.texts().all(|text| text::redacted(&text) == *text)
     }

@@ -2,7 +2,7 @@ use super::Delivery;
 use std::fmt;
 use tracing::Level;
 
-/// What kind of failure it is: who must act, and whether waiting helps.
+/// The kind of a failure: who must act, and whether waiting helps.
 ///
 /// The [module page](super) has the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,13 +30,13 @@ pub enum Class {
     NotFound,
     /// The credentials are missing or wrong.
     Unauthorized,
-    /// The credentials are not sufficient, or the other side refuses this tool.
+    /// The credentials are not sufficient, or the server refuses this tool.
     Forbidden,
     /// The service is turned off for this account.
     Disabled,
     /// The tool's own error, without a known code.
     Tool,
-    /// The tool's answer does not fit its schema, or is no JSON.
+    /// The tool's answer does not match its schema, or is not JSON.
     InvalidOutput,
     /// A deliberate JSON-RPC error.
     Protocol,
@@ -52,7 +52,7 @@ pub enum Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Audience {
-    /// The stack itself: it connects anew, or repeats the call.
+    /// The stack itself: it reconnects, or repeats the call.
     Stack,
     /// Nobody: only time helps.
     Time,
@@ -152,7 +152,7 @@ impl Class {
     /// The code that is reported for a failure of this class without a code.
     #[must_use]
     pub fn default_code(self) -> &'static str {
-        // The table's code for a crash blames the service behind a tool.
+        // The code in the table would blame the service behind the tool.
         if let Self::Crash = self {
             return "internal_error";
         }
@@ -172,9 +172,10 @@ impl Class {
         self.row().reconnects
     }
 
-    /// Whether the server, or the service behind it, is unhealthy: for a circuit breaker. Errors of
-    /// the model, of the host and of the tool do not count. Neither do a rate limit, a lost session
-    /// and refused credentials, since a healthy server answers so.
+    /// Whether the failure counts against the health of the server, or of the service behind it.
+    /// For a circuit breaker. Errors of the model, of the host and of the tool do not count. Rate
+    /// limits, lost sessions and refused credentials do not count either, since a healthy server
+    /// returns them.
     ///
     /// ```
     /// use mcp_resilience::Class;
@@ -187,7 +188,7 @@ impl Class {
         self.row().is_against_server
     }
 
-    /// The level of a log line about it.
+    /// The log level of a failure of this class.
     #[must_use]
     pub const fn level(self) -> Level {
         self.row().level
@@ -236,7 +237,7 @@ pub(crate) fn is_same_word(known: &str, code: &str) -> bool {
         }
         _ => true,
     };
-    // A longer code is unknown, and costs nothing.
+    // No known code is longer, so do not compare it.
     is_candidate && code.len() <= 64 && letters(known).eq(letters(code))
 }
 

@@ -1,6 +1,6 @@
 use std::{borrow::Cow, fmt};
 
-/// A server's own code for a failure, kept as it came.
+/// A server's own code for a failure, unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Code {

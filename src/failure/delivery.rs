@@ -4,13 +4,13 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Delivery {
-    /// It was not sent: there was no connection, or the service was not ready.
+    /// The call was not sent: there was no connection, or the service was not ready.
     NotSent,
-    /// The server refused it before it ran.
+    /// The server refused the call before it ran.
     Refused,
-    /// It was sent. Whether it ran is unknown.
+    /// The call was sent. Whether it ran is unknown.
     Unknown,
-    /// It ran.
+    /// The call ran.
     Executed,
 }
 

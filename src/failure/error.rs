@@ -48,14 +48,14 @@ pub(super) struct Inner {
 }
 
 impl Failure {
-    /// What kind of failure it is.
+    /// The class of the failure.
     #[must_use]
     pub fn class(&self) -> Class {
         self.inner.class
     }
 
-    /// Whether the server is unhealthy, as [its class](Class::speaks_against_server) says: for a
-    /// circuit breaker.
+    /// Whether the failure counts against the health of the server, by [its
+    /// class](Class::speaks_against_server). For a circuit breaker.
     #[must_use]
     pub fn speaks_against_server(&self) -> bool {
         self.class().speaks_against_server()
@@ -67,8 +67,8 @@ impl Failure {
         self.inner.code.as_ref()
     }
 
-    /// The message, if it has visible characters. `Display` shows a phrase of the class in its place
-    /// if it has none.
+    /// The message. `None` if it has no visible characters; `Display` then shows a phrase of the
+    /// class.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         let message = self.inner.message.trim();
@@ -99,7 +99,7 @@ impl Failure {
         self.inner.alternative.as_deref()
     }
 
-    /// How many attempts were made in all, at least 1.
+    /// The number of attempts, at least 1.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.inner.attempts
@@ -119,7 +119,7 @@ impl Failure {
         self.inner.stopped
     }
 
-    /// The JSON-RPC error that the host gets.
+    /// The JSON-RPC error that the host gets, if there is one.
     #[must_use]
     pub fn rpc_error(&self) -> Option<&RpcError> {
         self.inner.rpc_error.as_ref()
@@ -142,12 +142,12 @@ impl Failure {
         }
     }
 
-    /// Drops the tool's own result, and keeps what was read from it.
+    /// Drops the tool's own result, and keeps the details that were read from it.
     pub(crate) fn forget_result(&mut self) {
         self.inner.result = None;
     }
 
-    /// The same failure for another caller. The flagged result stays behind, since it has one owner.
+    /// A copy of the failure for another caller, without the flagged result, which has one owner.
     pub(crate) fn again(&self) -> Self {
         let inner = &self.inner;
         Self {
@@ -175,19 +175,19 @@ impl Failure {
     ///
     /// Secrets are masked as in [`call_log`](crate::call_log), hidden characters are escaped
     /// (`\u{a}`), and the line is cut after 4 KiB. While a call is polled under a call log, the
-    /// values that are masked in its arguments are masked here too. So is what the log's own
-    /// [`redact`](crate::call_log::CallLogLayer::redact) masks.
+    /// masked values of its arguments are masked here too, and the log's own
+    /// [`redact`](crate::call_log::CallLogLayer::redact) is applied.
     #[must_use]
     pub fn chain(&self) -> impl fmt::Display {
         Chain(self)
     }
 
-    /// The same for a writer that escapes and cuts by itself.
+    /// The masked texts. For a writer that escapes and cuts them.
     pub(crate) fn redacted_chain(&self) -> String {
         Chain(self).redacted()
     }
 
-    /// The cause, shared with all copies of this failure.
+    /// The cause, which all copies of this failure share.
     pub(crate) fn shared_source(&self) -> Option<Arc<dyn Error + Send + Sync>> {
         self.inner.source.clone()
     }

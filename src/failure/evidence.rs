@@ -1,35 +1,35 @@
-//! Who may say that a call did not run, or that it may run again.
+//! Which sources may say that a call did not run, or that it may run again.
 //!
 //! Every [`Delivery`] and every `retryable` of a failure is set here. A claim counts only if its
-//! [`Witness`] knows what became of this call. Any other claim is reset to the safe value: `Unknown`,
+//! [`Witness`] can know whether this call ran. Any other claim is reset to the safe value: `Unknown`,
 //! and no permission to repeat.
 
 use super::{Class, Delivery, Failure};
 
-/// Who makes a claim.
+/// The source of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Witness {
-    /// The connection, or a layer of tower right below the border.
+    /// The connection, or a tower layer directly below `classify`.
     Connection,
     /// The server, about this request and in a structured form.
     Server,
-    /// The author of a handler, or the user of a layer, explicitly.
+    /// The author of a handler or the user of a layer, explicitly.
     Author,
-    /// The idempotency store, about this key: whether a run of it began.
+    /// The idempotency store, about whether a run of this key began.
     Store,
-    /// Anybody else: a text, a part of an answer, a cause, or another stack about a call of its own.
+    /// Any other source: a text, a part of an answer, a cause, or another stack about its own call.
     Hearsay,
 }
 
-/// What a failure passes on its way up.
+/// A boundary that a failure crosses on its way up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Border {
-    /// A layer. The service below speaks of this call, unless it passes on a failure of another
-    /// stack.
+    /// A layer. The error of the service below is about this call, unless that service passes on a
+    /// failure of another stack.
     Layer,
-    /// A handler behind an adapter: only its author speaks of this call.
+    /// A handler behind an adapter. Only explicit claims of its author are about this call.
     Handler,
-    /// Another error around it: nothing in it speaks of this call.
+    /// An error that wraps it. No claim inside is about this call.
     Cause,
 }
 
@@ -43,19 +43,19 @@ impl Border {
     }
 }
 
-/// What is known of a failed call, and who said it.
+/// The claims about a failed call, and their sources.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     delivery: Delivery,
     reached_by: Witness,
     retryable: Option<bool>,
     permitted_by: Witness,
-    // Whether it may be about another call. Then only the author's claims count.
+    // Whether the failure may be about another call. Then only the author's claims count.
     is_passed_on: bool,
 }
 
 impl Evidence {
-    /// For a failure of which only the class is known.
+    /// For a failure with a known class and no claims.
     pub(super) const fn of(class: Class) -> Self {
         Self {
             delivery: class.delivery(),
@@ -113,10 +113,10 @@ impl Failure {
     }
 
     /// Says that the call failed before the tool did anything: sets [`Delivery::Refused`]. If waiting
-    /// helps, such a call is repeated, whatever its tool does.
+    /// helps, such a call is repeated, even if its tool may not run twice.
     ///
-    /// Only the author of the tool can know that. Do not use it for the error of a service that the
-    /// tool called: then that call was refused, and not this one.
+    /// Only the author of the tool can know this. Do not use it for the error of a service that the
+    /// tool called, since that service refused the tool's request and not this call.
     ///
     /// ```
     /// use mcp_resilience::{Delivery, Failure};
@@ -147,29 +147,29 @@ impl Failure {
         self.permitted(retryable.into(), Witness::Author)
     }
 
-    /// How far the call got, and who says so.
+    /// Sets how far the call got, and the source of the claim.
     pub(crate) fn reached(mut self, delivery: Delivery, by: Witness) -> Self {
         self.inner.evidence.tell_delivery(delivery, by);
         self
     }
 
-    /// Whether a repeat is safe, and who says so.
+    /// Sets whether a repeat is safe, and the source of the claim.
     pub(crate) fn permitted(mut self, retryable: Option<bool>, by: Witness) -> Self {
         self.inner.evidence.tell_retryable(retryable, by);
         self
     }
 
-    /// The connection knows that the request was not written.
+    /// Sets that the connection did not write the request.
     pub(crate) fn not_sent(self) -> Self {
         self.reached(Delivery::NotSent, Witness::Connection)
     }
 
-    /// What became of the call is unknown.
+    /// Sets that the call may have run.
     pub(crate) fn may_have_run(self) -> Self {
         self.reached(Delivery::Unknown, Witness::Hearsay)
     }
 
-    /// Resets every claim that does not count beyond a border.
+    /// Resets every claim that does not hold beyond a boundary.
     pub(crate) fn across(self, border: Border) -> Self {
         let mut failure = match border {
             Border::Layer => self,
@@ -179,12 +179,12 @@ impl Failure {
         failure
     }
 
-    /// Whether it is about another call than this one.
+    /// Whether the failure may be about another call.
     pub(super) fn is_passed_on(&self) -> bool {
         self.inner.evidence.is_passed_on
     }
 
-    /// Resets what was reset of another failure that was made of the same error.
+    /// Resets the claims that were reset in another failure from the same error.
     pub(crate) fn passed_on_like(self, other: &Self) -> Self {
         if other.inner.evidence.is_passed_on {
             return self.across(Border::Handler);
@@ -192,27 +192,27 @@ impl Failure {
         self
     }
 
-    /// Takes the delivery of another failure, with its witness.
+    /// Copies the delivery of another failure, with its source.
     pub(crate) fn reached_like(self, other: &Self) -> Self {
         let theirs = other.inner.evidence;
         self.reached(theirs.delivery, theirs.reached_by)
     }
 
-    /// Takes `retryable` of another failure, with its witness.
+    /// Copies `retryable` of another failure, with its source.
     pub(crate) fn permitted_like(self, other: &Self) -> Self {
         let theirs = other.inner.evidence;
         self.permitted(theirs.retryable, theirs.permitted_by)
     }
 
-    /// Leaves a layer. The claims still hold for the outer layers of this stack, and in no other
-    /// stack.
+    /// Marks a failure that leaves a layer. Its claims still hold for the outer layers of this
+    /// stack, but in no other stack.
     pub(crate) fn spent(mut self) -> Self {
         self.set_own_error(false);
         self.attributed_to(Witness::Hearsay)
     }
 
-    /// Leaves a layer that may be inside another of its kind in the same stack. Then the claims hold
-    /// there too.
+    /// Marks a failure that leaves a layer. If that layer is inside another of its kind in the same
+    /// stack, the claims hold there too.
     pub(crate) fn leaving(self, is_inside: bool) -> Self {
         if is_inside {
             self.attributed_to(Witness::Connection)
@@ -221,8 +221,8 @@ impl Failure {
         }
     }
 
-    /// Leaves the layers for the user's code. A tool may pass it on as its own failure. Then it does
-    /// not say that the tool did not run, and does not shut the stack around the tool.
+    /// Marks a failure that the user's code gets. If a tool passes it on, it does not say that the
+    /// tool did not run, and does not shut down the stack around the tool.
     pub(crate) fn handed_out(mut self) -> Self {
         if self.class() == Class::Fatal {
             self.confine();
@@ -230,7 +230,7 @@ impl Failure {
         self.spent()
     }
 
-    /// Attributes all claims to a witness that does not count.
+    /// Attributes all claims to this source.
     pub(crate) fn attributed_to(mut self, witness: Witness) -> Self {
         self.inner.evidence.attribute(witness);
         self

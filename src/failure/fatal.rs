@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-/// How long the reason may take to be printed.
+/// How long printing the reason may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Why the process has to end.
@@ -24,7 +24,7 @@ pub struct Fatal {
 }
 
 impl Fatal {
-    /// A reason, in one line for the operator.
+    /// A reason for the operator, on one line.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Fatal {
         }
     }
 
-    /// The same reason once more.
+    /// A copy of the reason.
     pub(crate) fn again(&self) -> Self {
         Self {
             message: self.message.clone(),
@@ -41,7 +41,7 @@ impl Fatal {
         }
     }
 
-    /// The reason without secrets. Sources without secrets stay as they are; others become a text.
+    /// Masks secrets in the reason. A source with a secret is replaced by its masked text.
     pub(crate) fn redacted(self) -> Self {
         let source = self.source.map(|source| {
             let is_same = Chain(&*source).is_without_secrets();
@@ -57,7 +57,7 @@ impl Fatal {
         }
     }
 
-    /// The cause.
+    /// Sets the cause.
     #[must_use]
     pub fn because(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(Arc::from(source.into()));
@@ -65,13 +65,13 @@ impl Fatal {
     }
 
     /// Prints the reason on stderr and ends the process with exit code 1 at once. No destructor runs.
-    /// A thread that waits for stdin does not delay it, and a stderr that nobody reads delays it by a
-    /// second at most.
+    /// A thread that waits for stdin does not delay the exit. A stderr without a reader delays it by
+    /// 1 s at most.
     pub fn exit(self) -> ! {
         let reason = format!("Error: {self:?}\n");
         let (printed, waiting) = mpsc::channel();
         let printing = thread::Builder::new().spawn(move || {
-            // If stderr is gone, there is nobody to tell.
+            // If stderr is closed, the reason cannot be shown.
             let _ = stderr().write_all(reason.as_bytes());
             let _ = printed.send(());
         });
@@ -97,7 +97,7 @@ impl Error for Fatal {
 
 impl fmt::Debug for Fatal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // One line, whatever is in the messages.
+        // Line breaks in messages become spaces.
         let chain = Chain(self).redacted().replace(['\n', '\r'], " ");
         f.write_str(&escaped(&chain, MESSAGE_LIMIT, &[]))
     }
@@ -109,7 +109,7 @@ impl From<Failure> for Fatal {
         let source = failure.shared_source();
         let message = match (failure.message(), &source) {
             (Some(message), _) => message.to_owned(),
-            // A failure that was made of a reason adds nothing.
+            // A failure that was made from a reason adds nothing.
             (None, Some(source)) => source.to_string(),
             (None, None) => failure.to_string(),
         };
@@ -117,8 +117,8 @@ impl From<Failure> for Fatal {
     }
 }
 
-/// The failure of every later call. The reason is for the operator: it stays the source, and no
-/// caller reads it.
+/// The failure of every later call. The reason is for the operator, so it becomes the source, which
+/// no caller reads.
 impl From<Fatal> for Failure {
     fn from(fatal: Fatal) -> Self {
         Self::fatal("").because(fatal)

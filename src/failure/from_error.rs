@@ -7,7 +7,7 @@ use super::{
 use std::{any::Any, error::Error, io};
 use tower::{buffer::error as buffer, load_shed::error as load_shed, timeout::error as timeout};
 
-/// Leaves open whether the call ran: the error does not show which call it is about.
+/// Whether the call ran stays unknown, since the error does not show which call it is about.
 impl IntoFailure for BoxError {
     fn into_failure(self) -> Failure {
         let (error, _) = Returned::unmark(self);
@@ -22,13 +22,13 @@ impl IntoFailure for BoxError {
 }
 
 impl Failure {
-    /// The meaning of a borrowed error. A `Failure` inside keeps its class and loses its claims.
+    /// The failure for a borrowed error. A `Failure` inside keeps its class and loses its claims.
     pub(crate) fn of_cause(error: &(dyn Error + 'static)) -> Self {
         recognise(error)
     }
 
-    /// Converts the error of the service right below a layer. A `Failure` stays as it is. A call that
-    /// a load shed refused did not run.
+    /// Converts the error of the service directly below a layer. A `Failure` stays unchanged. A call
+    /// that a load shed refused did not run.
     pub(crate) fn from_any(error: impl Into<BoxError>) -> Self {
         let error = error.into();
         let is_turned_away = error.is::<load_shed::Overloaded>();
@@ -68,11 +68,12 @@ impl IntoFailure for tokio::time::error::Elapsed {
     }
 }
 
-/// The outermost known cause. But a final error wins over one that time would heal, since a wrapper
-/// often knows less than its source. A failure counts with all that it holds.
+/// The failure for the outermost known error in the chain. A final error wins over a temporary one,
+/// since a wrapper often knows less than its source. A `Failure` in the chain is taken with all its
+/// details.
 ///
-/// What is found caused this failure, and says nothing about this call: if a request of the tool's
-/// own was refused, the tool may still have run.
+/// The error is a cause, and not about this call. If a request of the tool was refused, the tool
+/// may still have run.
 fn recognise(error: &(dyn Error + 'static)) -> Failure {
     let mut healing: Option<Failure> = None;
     for cause in Chain(error).errors() {
@@ -118,8 +119,8 @@ fn known(error: &(dyn Error + 'static)) -> Option<Failure> {
     io_kind(error.downcast_ref::<io::Error>()?.kind())
 }
 
-/// The delivery stays unknown even if a connection was refused. It may have been the transport's, or
-/// one that a tool made after half its work. A connector knows, and sets [`Delivery::NotSent`]
+/// The delivery stays unknown even if a connection was refused. It may be a connection that the tool
+/// opened in the middle of its work. A connector knows better, and sets [`Delivery::NotSent`]
 /// itself.
 fn io_kind(kind: io::ErrorKind) -> Option<Failure> {
     use io::ErrorKind as E;

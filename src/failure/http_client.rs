@@ -1,9 +1,9 @@
-//! Errors of a tool's HTTP client, about a request to the service behind the tool.
+//! Errors of a tool's HTTP client, from a request to the service behind the tool.
 
 use super::{BoxError, Failure, status::of_status};
 use std::{error::Error, io};
 
-/// The failure of the tool's call. `None` for a request that could not be built, which is a crash.
+/// The failure of the tool's call. `None` if the request could not be built, which is a crash.
 pub(super) fn of_request(error: &reqwest::Error) -> Option<Failure> {
     if let Some(status) = error.status() {
         return Some(of_status(status.as_u16(), &status));
@@ -22,12 +22,12 @@ pub(super) fn of_request(error: &reqwest::Error) -> Option<Failure> {
     } else {
         Failure::connection("the connection to the service behind the tool was lost")
     };
-    // It is about another request than the call.
+    // The error is about the tool's own request, not about the call.
     Some(failure.may_have_run())
 }
 
-/// Whether a complete body could not be decoded. reqwest uses the same name for a body that breaks
-/// off.
+/// Whether a complete body could not be decoded. reqwest reports a truncated body as a decode error
+/// too.
 fn is_unreadable(error: &reqwest::Error) -> bool {
     use io::ErrorKind as E;
     let mut causes = std::iter::successors(error.source(), |&cause| cause.source());

@@ -1,22 +1,22 @@
 use super::Failure;
 use std::{error::Error, fmt, sync::Arc, time::Duration};
 
-/// A limit of time that a call may run into.
+/// A time limit of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Limit {
-    /// The limit of one attempt: the longest that it may go on without an answer or progress.
+    /// The timeout of one attempt: how long it may go on without an answer or progress.
     Attempt,
-    /// The longest that it may go on with progress.
+    /// How long an attempt may go on with progress.
     Ceiling,
     /// The limit of the whole call.
     Deadline,
-    /// The longest that the call may wait for the service to be ready.
+    /// How long the call may wait for the service to be ready.
     Readiness,
 }
 
 impl Limit {
-    /// The setting that raises it.
+    /// The setting that changes the limit.
     #[must_use]
     pub const fn setting(self) -> &'static str {
         match self {
@@ -28,8 +28,8 @@ impl Limit {
     }
 }
 
-/// The limit of time that a call ran into: the source of a [`Failure`] that
-/// [`timeout`](crate::timeout) or [`retry`](crate::retry) made.
+/// The time limit that a call reached: the source of a [`Failure`] from [`timeout`](crate::timeout)
+/// or [`retry`](crate::retry).
 ///
 /// Its text is for the log. The model reads only that there was no answer in time.
 #[derive(Clone, Debug)]
@@ -48,25 +48,25 @@ impl LimitReached {
         }
     }
 
-    /// With the failure of the attempt before, which becomes the source.
+    /// Sets the failure of the previous attempt as the source.
     pub(crate) fn after(mut self, before: Option<Failure>) -> Self {
         self.before = before.map(|before| Arc::new(before) as _);
         self
     }
 
-    /// With what arrived in place of an answer, which becomes the source.
+    /// Sets the error that arrived instead of an answer as the source.
     pub(crate) fn instead(mut self, came: Option<Arc<dyn Error + Send + Sync>>) -> Self {
         self.before = came;
         self
     }
 
-    /// Which limit.
+    /// The kind of limit.
     #[must_use]
     pub fn limit(&self) -> Limit {
         self.limit
     }
 
-    /// How long it was.
+    /// The length of the limit.
     #[must_use]
     pub fn value(&self) -> Duration {
         self.value
@@ -103,7 +103,7 @@ impl Error for LimitReached {
 }
 
 impl Failure {
-    /// The limit of time that failed the call, if one did.
+    /// The time limit that the call reached, if it did.
     #[must_use]
     pub fn limit(&self) -> Option<&LimitReached> {
         (**self.inner.source.as_ref()?).downcast_ref()

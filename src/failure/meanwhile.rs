@@ -1,8 +1,8 @@
-//! What arrives in place of an answer, while the answer is awaited.
+//! Passes errors that arrive while an answer is awaited to the timeout around it.
 //!
-//! A limit drops the future that waits, with all that it knows. So whenever a connection is polled
-//! and still waits, it leaves here what it would report. The limit around it takes that in the same
-//! poll. If a service in between polls the connection in a task of its own, only this report is lost.
+//! A timeout drops the waiting future, and with it everything the future knows. So a connection that
+//! is polled and still waits leaves its report here. The timeout around it takes the report in the
+//! same poll. If a service in between polls the connection in another task, only this report is lost.
 
 use std::{cell::RefCell, error::Error, sync::Arc};
 
@@ -12,13 +12,13 @@ thread_local! {
     static CAME: RefCell<Option<Came>> = const { RefCell::new(None) };
 }
 
-/// Leaves what came, for a limit around the future that is being polled.
+/// Leaves a report for the timeout around the future that is being polled.
 #[cfg(feature = "rmcp-client")]
 pub(crate) fn leave(came: Option<Came>) {
     CAME.set(came);
 }
 
-/// What was left since this was last asked for on this thread.
+/// Takes the report that was left on this thread, if there is one.
 #[inline]
 pub(crate) fn take() -> Option<Came> {
     CAME.take()

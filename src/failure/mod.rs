@@ -1,13 +1,13 @@
-//! The one error of all layers.
+//! The error type of all layers.
 //!
-//! A [`Failure`] says what kind of failure it is ([`Class`]: who must act, and whether waiting helps)
-//! and how far the call got ([`Delivery`]: whether it may have run). It keeps what the server or the
-//! tool said: code, message, wait, the flagged result, the JSON-RPC error.
+//! A [`Failure`] has a [`Class`] (who must act, and whether waiting helps) and a [`Delivery`]
+//! (whether the call may have run). It keeps the details from the server or the tool: code, message,
+//! wait, flagged result, JSON-RPC error.
 //!
 //! # For the author of a tool
 //!
-//! Ask one question: could the model have avoided the failure with a better call? If so, the model
-//! must read the message; if not, the host must.
+//! Ask one question: could the model have avoided the failure with a better call? If so, the
+//! message is for the model. If not, it is for the host.
 //!
 //! ```
 //! use mcp_resilience::Failure;
@@ -43,12 +43,12 @@
 //! | the author of a tool, by [`before_running`](Failure::before_running) or [`with_delivery`](Failure::with_delivery); your own rules and words | what they say |
 //!
 //! Everything else is [`Unknown`](Delivery::Unknown), or [`Executed`](Delivery::Executed) if the
-//! class says that the tool ran. That holds for a constructor without `before_running`, for a text,
-//! for JSON in a text, for an error that wraps another, and for whatever a handler returns.
+//! class says that the tool ran. This includes a constructor without `before_running`, a text, JSON
+//! in a text, an error that wraps another, and any other error that a handler returns.
 //!
-//! The claim holds in one stack. If a handler passes on the failure of a nested stack, its class and
-//! its message are kept, and its claims are not. The same is true of `retryable: true`, which permits
-//! a repeat of a call that may have run.
+//! A claim holds in one stack. If a handler passes on the failure of a nested stack, class and
+//! message are kept, and the claim is dropped. The same is true of `retryable: true`, which permits a
+//! repeat of a call that may have run.
 //!
 //! **If a plain tower service is itself a tool**, its errors cannot be told from those of a layer: a
 //! load shed of its own client looks like one around the tool. Wrap the errors of your own clients in
@@ -149,8 +149,8 @@ pub use self::{
 };
 pub(crate) use crate::text::{MESSAGE_LIMIT, NAME_LIMIT, SCAN_LIMIT, escaped, first};
 
-/// The key in `_meta` of a flagged result under which the envelope of a failure is, if it may not be
-/// in the structured content.
+/// The key in `_meta` of a flagged result that holds the envelope of a failure, if the envelope may
+/// not be in the structured content.
 pub const META_KEY: &str = "io.crates.mcp-resilience/failure";
 
 /// tower's boxed error.

@@ -1,15 +1,16 @@
 use super::{Border, BoxError, Failure};
 use std::{error::Error, fmt};
 
-/// An error that a handler returned, on its way to the border.
+/// An error that a handler returned, on its way to `classify`.
 ///
-/// Behind an adapter, the handler and the layers right below the border give errors of the same
-/// types. This type tells them apart: a layer's `Overloaded` refused the call, while a handler's may
-/// come from a client that it used after half its work.
+/// Behind an adapter, the handler and the layers directly below `classify` return errors of the same
+/// types. This type tells them apart. An `Overloaded` from a layer says that the call was refused.
+/// One from a handler may come from a client that the handler used in the middle of its work.
 pub(crate) struct Returned(BoxError);
 
 impl Returned {
-    /// Marks an error. A failure needs no mark: it loses the claims that only its author may make.
+    /// Marks an error. A `Failure` gets no mark. Instead it loses every claim that its author did
+    /// not make.
     #[cfg_attr(
         not(any(feature = "rmcp", feature = "tower-mcp")),
         allow(dead_code, reason = "only adapters run handlers")

@@ -9,7 +9,7 @@ use serde_json::Value;
 pub struct RpcError {
     /// The code; negative in the ranges that JSON-RPC and MCP define.
     pub code: i32,
-    /// One sentence for people.
+    /// A short message for people.
     pub message: String,
     /// Any further data of the server.
     pub data: Option<Value>,
@@ -22,7 +22,7 @@ impl RpcError {
     /// `-32603`: an internal error.
     pub const INTERNAL_ERROR: i32 = -32603;
 
-    /// An error of the three parts that JSON-RPC gives it.
+    /// An error with the three members of JSON-RPC.
     #[must_use]
     pub fn new(code: i32, message: impl Into<String>, data: Option<Value>) -> Self {
         Self {

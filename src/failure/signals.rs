@@ -33,7 +33,8 @@ impl Failure {
         self.inner.signals.is_paced = true;
     }
 
-    /// Whether its wait is the time until the turn of its call, as a gate of a retry layer counts it.
+    /// Whether its wait comes from a [`RetryAfterGate`](crate::retry::RetryAfterGate): the time until
+    /// the call's turn.
     pub(crate) fn is_held_back(&self) -> bool {
         self.inner.signals.is_held_back
     }
@@ -42,7 +43,7 @@ impl Failure {
         self.inner.signals.is_held_back = true;
     }
 
-    /// Whether a stack has shut because of it. That ends this stack, and no outer one.
+    /// Whether a stack has shut down because of it. It does not shut down an outer stack.
     pub(crate) fn is_confined(&self) -> bool {
         self.inner.signals.is_confined
     }
@@ -51,8 +52,8 @@ impl Failure {
         self.inner.signals.is_confined = true;
     }
 
-    /// If a tool called on through a stack that has shut, that is a failure of the tool, and does not
-    /// end the stack around it.
+    /// Turns the failure of a nested stack that has shut down into one of the tool that used it. So
+    /// the stack around the tool stays open.
     pub(crate) fn confined_to_its_stack(mut self) -> Self {
         if self.class() == Class::Fatal && self.is_confined() {
             self.set_class(Class::Disabled);
@@ -69,7 +70,7 @@ impl Failure {
         self.inner.signals.is_limit_told = true;
     }
 
-    /// Whether only the host can act on it, so that no model gets it.
+    /// Whether only the host can act on it. Models do not get such a failure.
     pub(crate) fn is_for_host(&self) -> bool {
         self.inner.signals.is_for_host
     }
@@ -83,7 +84,7 @@ impl Failure {
         self
     }
 
-    /// Whether the session may be lost, which a probe can tell.
+    /// Whether the session may be lost. A probe can find out.
     pub(crate) fn is_session_in_doubt(&self) -> bool {
         self.inner.signals.is_session_in_doubt
     }
@@ -104,7 +105,7 @@ impl Failure {
         self.inner.signals.is_session_in_doubt = false;
     }
 
-    /// Whether it is a flagged result that no border has read by the user's rules.
+    /// Whether it is a flagged result that no `classify` layer has read yet.
     pub(crate) fn is_unclassified_result(&self) -> bool {
         self.inner.signals.is_unclassified_result
     }
@@ -117,14 +118,14 @@ impl Failure {
         self.inner.signals.is_unclassified_result = true;
     }
 
-    /// Marks the JSON-RPC error as one for the host of this stack.
+    /// Marks the JSON-RPC error as meant for the host of this stack.
     pub(super) fn set_own_error(&mut self, is_own: bool) {
         self.inner.signals.has_own_error = is_own;
         self.inner.signals.has_foreign_error &= !is_own;
     }
 
-    /// Drops what another stack told its own host: a challenge, and a JSON-RPC error that the author
-    /// of a handler did not set.
+    /// Drops the parts that another stack meant for its own host: an authentication challenge, and a
+    /// JSON-RPC error that the author of a handler did not set.
     pub(super) fn meant_for_its_host(mut self) -> Self {
         self.inner.signals.is_for_host = false;
         if self.is_passed_on() && !self.inner.signals.has_own_error {
@@ -136,7 +137,7 @@ impl Failure {
         self
     }
 
-    /// Drops a JSON-RPC error for another host. It stays until the border has read it.
+    /// Drops a JSON-RPC error that is meant for another host. Called after `classify` has read it.
     pub(crate) fn without_foreign_error(mut self) -> Self {
         if self.inner.signals.has_foreign_error {
             self.inner.rpc_error = None;

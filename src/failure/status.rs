@@ -2,7 +2,7 @@ use super::Class;
 #[cfg(feature = "http")]
 use super::Failure;
 
-/// The meaning of an HTTP status, if no code says it better.
+/// The class of an HTTP status, if there is no better code.
 pub(crate) fn class_of_status(status: u16) -> Option<Class> {
     Some(match status {
         401 => Class::Unauthorized,
@@ -17,11 +17,11 @@ pub(crate) fn class_of_status(status: u16) -> Option<Class> {
     })
 }
 
-/// The meaning of an HTTP API's answer for the call of the tool that asked it. It answers another
-/// request, so it does not say whether the tool had an effect before.
+/// The failure of a tool's call, from the answer of an HTTP API that the tool used. That answer is
+/// about the tool's own request, so it does not show whether the tool had an effect before.
 #[cfg(feature = "http")]
 pub(crate) fn of_status(status: u16, shown: &dyn std::fmt::Display) -> Failure {
-    // RFC 9110: an unknown status counts as the first of its hundred.
+    // RFC 9110: treat an unknown status as the `x00` of its class.
     let class = class_of_status(status).unwrap_or(Class::Upstream);
     Failure::new(
         class,

@@ -1,7 +1,7 @@
 use std::{fs::File, io};
 
-/// A handle to stderr without the lock of std. If nobody reads stderr, the holder of that lock may
-/// wait for ever.
+/// A handle to stderr without the lock of std. If stderr is a pipe without a reader, the holder of
+/// that lock may block for ever.
 pub(crate) fn stderr() -> Box<dyn io::Write + Send> {
     match own_handle() {
         Ok(file) => Box::new(file),

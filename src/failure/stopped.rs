@@ -6,7 +6,7 @@ use std::fmt;
 pub enum Stopped {
     /// All attempts are used up.
     Attempts,
-    /// It may have run, and nobody said that a repeat is safe.
+    /// The call may have run, and nothing says that a repeat is safe.
     MayHaveRun,
     /// The next wait or attempt does not fit into the retry window, or the window has passed.
     Window,

@@ -36,10 +36,10 @@ pub struct IdempotencyBuilder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidIdempotency {
-    /// No claim would hold.
+    /// Every claim would expire at once.
     #[error("`lease` is {0:?}: give a claim at least 100 ms between two signs of life")]
     ShortLease(Duration),
-    /// A call would run again while its first answer is awaited.
+    /// A call would run again while its caller still waits for the first answer.
     #[error(
         "`keep` is {0:?}: keep outcomes for at least 1 s, and for as long as a caller may try again"
     )]

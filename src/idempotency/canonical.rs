@@ -1,12 +1,12 @@
-//! JSON in a form in which equal values have equal bytes, for a hash.
+//! Canonical JSON for hashes: equal values have equal bytes.
 
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 
-/// Up to here, a whole number is the same as an integer and as a fraction.
+/// Up to this size, a float holds every whole number exactly.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Many small pieces are hashed, so they are collected first.
+/// Collects the bytes, because hashing many small pieces is slow.
 pub(super) struct Canonical {
     hash: Sha256,
     piece: Vec<u8>,
@@ -44,7 +44,7 @@ impl Canonical {
 
     pub(super) fn object(&mut self, members: &Map<String, Value>) {
         self.begin(b'{', members.len());
-        // serde_json sorts them by itself, unless a crate in the build keeps their order.
+        // serde_json sorts members, unless its feature `preserve_order` is on.
         let mut sorted: Vec<_> = members.iter().collect();
         sorted.sort_unstable_by_key(|(name, _)| *name);
         for (name, value) in sorted {
@@ -75,7 +75,7 @@ impl Canonical {
         self.push(text.as_bytes());
     }
 
-    /// A type and a length: no value is the beginning of another.
+    /// Writes a type and a length, so that no value is a prefix of another.
     fn begin(&mut self, kind: u8, length: usize) {
         self.push(&[kind]);
         self.push(&(length as u64).to_be_bytes());

@@ -6,13 +6,14 @@ use serde_json::{Map, Value};
 /// The experimental capability.
 pub(crate) const NAME: &str = "io.crates.mcp-resilience/idempotency";
 
-/// Names the store, if its records end with the process of the server.
+/// The name of the store, if its records are lost when the process ends.
 pub(crate) const STORE: &str = "store";
 
-/// Is `stable` if a caller is not identified by the token that it sends.
+/// `stable` if a caller is identified by something else than the token that it sends.
 pub(crate) const IDENTITY: &str = "identity";
 
-/// Its name and content: the name of the key in `_meta`, the store, the identity.
+/// The name and content of the capability: the name of the key in `_meta`, the store, and the
+/// identity.
 #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
 pub(super) fn of(store: Option<String>, is_stable: bool) -> (&'static str, Map<String, Value>) {
     let key = ("key".to_owned(), crate::call::KEY_META.into());

@@ -5,7 +5,7 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 /// Layer configuration, shared by its services and futures.
 pub(super) struct Config {
     pub(super) store: Arc<dyn Store>,
-    /// Identifies this layer among all others, also of other processes.
+    /// A random number that identifies this layer, also among other processes.
     pub(super) number: u64,
     pub(super) times: Times,
     pub(super) largest: usize,
@@ -14,7 +14,7 @@ pub(super) struct Config {
     pub(super) scope: Option<Arc<Scope>>,
 }
 
-/// Who the caller of a call is.
+/// Returns the identity of a call's caller.
 pub(super) type Scope = dyn Fn(&dyn ToolCall) -> Option<Vec<u8>> + Send + Sync;
 
 /// The settings of one tool.

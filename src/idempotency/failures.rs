@@ -34,7 +34,7 @@ const STORE_WAIT: Duration = Duration::from_secs(1);
 /// The wait that a caller is asked for while the store is full. Room comes when records expire.
 const FULL_WAIT: Duration = Duration::from_secs(60);
 
-/// The store says, or nobody has asked it yet, that this attempt began no run.
+/// Marks a failure of an attempt that began no run: the store said so, or was not asked yet.
 fn began_no_run(failure: Failure) -> Failure {
     failure.reached(Delivery::NotSent, Witness::Store)
 }
@@ -86,7 +86,7 @@ pub(super) fn store_full(error: StoreError) -> Failure {
     )
 }
 
-/// A repeat would say the same.
+/// Marks a failure as final: a repeat would fail in the same way.
 fn is_final(failure: Failure) -> Failure {
     let mut failure = failure.permitted(Some(false), Witness::Store);
     failure.set_stopped(Stopped::MayHaveRun);
@@ -109,7 +109,7 @@ pub(super) fn not_kept() -> Failure {
     is_final(failure.reached(Delivery::Executed, Witness::Store))
 }
 
-/// As one that a later version wrote.
+/// The failure for an answer that cannot be decoded, such as one of a later version.
 pub(super) fn unreadable(error: StoreError) -> Failure {
     let text =
         "an earlier call with the same idempotency key is done, and its answer cannot be read";

@@ -5,9 +5,8 @@ use std::fmt;
 
 /// A hash of a call's tool, of its arguments, and of its input if it continues an earlier round.
 ///
-/// Arguments are compared as JSON: the order of members, blanks and escapes do not matter, nor
-/// whether a whole number is written with a fraction (`1.0`). A call without arguments has an empty
-/// object.
+/// Arguments are compared as JSON. The order of members, white space, escapes, and a zero fraction
+/// of a number (`1.0`) do not matter. A call without arguments has an empty object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 

@@ -28,7 +28,7 @@ enum State<F, R: 'static> {
     Passing(#[pin] F),
     /// With a key. Boxed, since it is large, and a future is moved until it is polled.
     Running(Option<Box<Running<R>>>),
-    /// Before the store was asked. Flagged when it is polled, so that the log sees it.
+    /// Refused before the store was asked. The failure is flagged in `poll`, where the log sees it.
     Refused(Option<Box<(Failure, Target)>>),
 }
 
@@ -119,7 +119,7 @@ impl<F, R: 'static> PinnedDrop for ResponseFuture<F, R> {
         };
         if phase.has_claimed() && !thread::panicking() {
             let driver = Box::pin(async move {
-                // Nobody reads it.
+                // The result has no reader.
                 let _ = driver.await;
             });
             adopter.adopt(driver, phase);

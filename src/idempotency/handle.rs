@@ -18,13 +18,13 @@ use std::{
 };
 use tokio::{runtime::Handle, sync::watch, task::JoinSet, time};
 
-/// The rounds of a call that are settled without their state: the first, and so many later ones.
+/// How many rounds after the first can be settled without their state.
 const ROUNDS: u32 = 100;
 
-/// The most runs that go on without a caller. A further one is stopped, and its outcome is unknown.
+/// The most runs without a caller. A further run is stopped, and its outcome is unknown.
 const MOST: usize = 10_000;
 
-/// The runs of a layer that have lost their caller, and the way to settle an unknown outcome.
+/// Waits for runs that have lost their caller, and settles unknown outcomes.
 ///
 /// The layer, its services and the handles share the runs. When the last of them is dropped, the
 /// remaining runs are dropped too.
@@ -54,13 +54,13 @@ impl IdempotencyHandle {
         &self.config
     }
 
-    /// Whether a function says who a caller is.
+    /// Whether the user set a scope.
     #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) fn has_scope(&self) -> bool {
         self.config.scope.is_some()
     }
 
-    /// The key in the argument that is named for the call's tool.
+    /// The key from the argument that is set for the call's tool.
     #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) fn key_of_argument(
         &self,
@@ -69,7 +69,7 @@ impl IdempotencyHandle {
         self.config.key_of_argument(call)
     }
 
-    /// The experimental capability of a server that has this layer, and what it says.
+    /// The name and content of the experimental capability of a server with this layer.
     #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
     pub(crate) fn capability(
         &self,
@@ -80,22 +80,22 @@ impl IdempotencyHandle {
         capability::of(store, is_identity_stable)
     }
 
-    /// How many runs go on without a caller.
+    /// The number of runs without a caller.
     #[must_use]
     pub fn running(&self) -> usize {
         *self.runs.count.borrow()
     }
 
-    /// Waits until no run goes on without a caller. Dropping the future stops only the waiting.
+    /// Waits until there is no run without a caller. Dropping the future stops only the wait.
     pub async fn idle(&self) {
         let mut count = self.runs.count.subscribe();
-        // The sender is owned here.
+        // Cannot fail, because the sender is owned here.
         let _ = count.wait_for(|count| *count == 0).await;
     }
 
-    /// Settles an unknown call: it ran, with this answer. Later attempts get the answer. For a call
-    /// that asks for input, it is the answer of the unknown round, of the first 101. Returns `false` if
-    /// the call is not unknown; then nothing changes.
+    /// Settles an unknown call as done, with this answer. Later attempts get the answer. For a call
+    /// that asks for input, settles the unknown round among the first 101. Returns `false` if the call
+    /// is not unknown; then nothing changes.
     ///
     /// `identity` is that of the caller: the result of the [scope](super::IdempotencyBuilder::scope),
     /// by default the value of the `Authorization` header, or `None` without one. An answer may ask for
@@ -121,8 +121,8 @@ impl IdempotencyHandle {
         Ok(false)
     }
 
-    /// Settles an unknown call: it did not run. A later attempt runs it. Returns `false` if the call
-    /// is not unknown; then nothing changes.
+    /// Settles an unknown call as not run. A later attempt runs it. Returns `false` if the call is
+    /// not unknown; then nothing changes.
     ///
     /// # Errors
     ///
@@ -141,8 +141,8 @@ impl IdempotencyHandle {
         Ok(false)
     }
 
-    /// Settles an unknown round of a call: it ran, with this answer. `request_state` is the one that
-    /// the caller sends in that round. Otherwise as [`settle_as_done`](Self::settle_as_done).
+    /// Settles an unknown round of a call as done, with this answer. `request_state` is the state
+    /// that the caller sends in that round. Otherwise like [`settle_as_done`](Self::settle_as_done).
     ///
     /// # Errors
     ///
@@ -159,8 +159,8 @@ impl IdempotencyHandle {
         self.settle(identity, key, round, Some(outcome)).await
     }
 
-    /// Settles an unknown round of a call: it did not run. `request_state` is the one that the caller
-    /// sends in that round. Otherwise as [`settle_as_not_run`](Self::settle_as_not_run).
+    /// Settles an unknown round of a call as not run. `request_state` is the state that the caller
+    /// sends in that round. Otherwise like [`settle_as_not_run`](Self::settle_as_not_run).
     ///
     /// # Errors
     ///
@@ -187,7 +187,8 @@ impl IdempotencyHandle {
         store.settle(&record, outcome, times.keep).await
     }
 
-    /// The same answer as the outcome of one round or another: a question leads on to the next.
+    /// Builds the outcome of a round from the answer. If the answer asks for input, it gets the
+    /// number of the next round.
     fn outcomes<R: StoredResult>(&self, mut answer: R) -> impl FnMut(Round) -> Value + use<R> {
         let largest = self.config.largest;
         let asked = answer.request_state_mut().map(Option::take);
@@ -203,13 +204,13 @@ impl IdempotencyHandle {
         }
     }
 
-    /// The store.
+    /// The store of the layer.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.config.store
     }
 
-    /// What a future keeps to hand its run over.
+    /// The adopter that a future keeps, to hand over its run.
     pub(super) fn adopter(&self) -> Adopter {
         Adopter {
             runs: Arc::downgrade(&self.runs),
@@ -218,7 +219,7 @@ impl IdempotencyHandle {
     }
 }
 
-/// Takes a run over whose caller is gone.
+/// Takes over runs whose caller is gone.
 pub(super) struct Adopter {
     // A run must not keep itself alive.
     runs: Weak<Runs>,
@@ -226,7 +227,8 @@ pub(super) struct Adopter {
 }
 
 impl Adopter {
-    /// Sees a run to its end. Without a runtime, or a layer, it is dropped, and its outcome is unknown.
+    /// Drives a run to its end in a task. If the runtime or the layer is gone, the run is dropped, and
+    /// its outcome is unknown.
     pub(super) fn adopt(&self, driver: Driver, phase: Phase) {
         let (Some(runs), Ok(runtime)) = (self.runs.upgrade(), Handle::try_current()) else {
             return;
@@ -257,7 +259,7 @@ impl Adopter {
     }
 }
 
-/// A run that goes on without a caller, until this is dropped.
+/// Counts a run without a caller until it is dropped.
 struct Counted(watch::Sender<usize>);
 
 impl Counted {

@@ -1,6 +1,6 @@
 use super::{IdempotencyHandle, IdempotencyLayer, NoKeys};
 
-/// Whether a stack reads keys: [`IdempotencyLayer`] or [`NoKeys`].
+/// Whether a stack reads keys: [`IdempotencyLayer`] does, [`NoKeys`] does not.
 pub trait HearsKeys: Sealed {
     /// The runs of the layer, if there is one.
     fn handle(&self) -> Option<&IdempotencyHandle>;

@@ -1,4 +1,4 @@
-//! The outcome of a run, and how it is stored.
+//! The outcome of a run, and its stored form.
 
 use super::{
     StoredResult,
@@ -17,7 +17,7 @@ const FAILURE: u8 = b'F';
 /// The result for the caller of a run.
 pub(super) type Outcome<R> = Result<R, Failure>;
 
-/// The end of a run with this outcome. `None` if nothing ran. `failure` is the one that became a
+/// How a run with this outcome ended. `None` if nothing ran. `failure` is the failure that became a
 /// flagged result.
 pub(super) fn ending<R: StoredResult>(
     outcome: &Outcome<R>,
@@ -32,15 +32,15 @@ pub(super) fn ending<R: StoredResult>(
     }
 }
 
-/// Whether the failure is one of the connection, of time or of the process, and says nothing about
-/// the tool.
+/// Whether it is a failure of the connection, of a time limit or of the process, which leaves the
+/// outcome of the tool unknown.
 fn is_in_the_dark(failure: &Failure) -> bool {
     let class = failure.class();
     let says_nothing = class.heals() || matches!(class, Class::Cancelled | Class::Fatal);
     says_nothing && failure.delivery() == Delivery::Unknown
 }
 
-/// The outcome for the store, without its answer if that is too large.
+/// The outcome as the store keeps it, without the answer if that is too large.
 pub(super) fn keep<R: StoredResult>(outcome: Result<&R, &Failure>, largest: usize) -> Value {
     let bytes = match outcome {
         Ok(result) => result.encode().map(|bytes| (RESULT, bytes)),
@@ -97,7 +97,7 @@ pub(super) fn replay<R: StoredResult>(value: &Value) -> Result<Option<Outcome<R>
     Ok(Some(outcome))
 }
 
-/// An error without a flagged result. Its sources do not leave the process.
+/// The stored form of an error that has no flagged result. Sources are not stored.
 #[derive(Serialize, Deserialize)]
 struct Stored<'a> {
     class: Cow<'a, str>,
@@ -143,7 +143,7 @@ impl<'a> Stored<'a> {
 
     fn into_failure(self) -> Failure {
         let class = Class::all().find(|class| class.as_str() == self.class);
-        // A class of a later version: the server that stored it knows more.
+        // An unknown class was stored by a later version.
         let class = class.unwrap_or(Class::Crash);
         let mut failure = Failure::new(class, self.message.into_owned())
             .with_retry_after(self.retry_after_ms.map(Duration::from_millis));

@@ -15,7 +15,7 @@ struct Shared {
 }
 
 impl Phase {
-    /// Nothing is claimed, so it may be dropped.
+    /// Nothing is claimed, so the call may be dropped.
     pub(super) const WAITING: u8 = 0;
     /// The claim is being made.
     pub(super) const CLAIMING: u8 = 1;
@@ -38,7 +38,7 @@ impl Phase {
         self.0.at.load(Relaxed) != Self::WAITING
     }
 
-    /// Ends the run: nobody waits for it.
+    /// Ends a run that no caller waits for.
     pub(super) fn stop(&self) {
         self.0.stop.cancel();
     }

@@ -3,16 +3,16 @@ use crate::call::IdempotencyKey;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// The name of a call's record in a store: a hash of the caller's identity, of the key, and of the
-/// round, if the call continues an earlier one.
+/// The name of a call's record in a store: a hash of the caller's identity, the key, and the round
+/// if the call continues an earlier one.
 ///
-/// A reader of the store learns neither identities nor keys. Another identity with the same key has
-/// another record.
+/// A reader of the store learns neither identities nor keys. Two identities with the same key have
+/// two records.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordId([u8; 32]);
 
 impl RecordId {
-    /// The record of a call's first round. `identity` is `None` if all callers are one.
+    /// The record of a call's first round. `identity` is `None` if all callers share their keys.
     #[must_use]
     pub fn new(identity: Option<&[u8]>, key: &IdempotencyKey) -> Self {
         Self::of_round(identity, key, Round::default())
@@ -22,7 +22,7 @@ impl RecordId {
         let mut hash = Sha256::new();
         hash.update([u8::from(identity.is_some())]);
         let identity = identity.unwrap_or_default();
-        // With their lengths, so that they cannot be confused.
+        // Hashed with their lengths, so that no two pairs have the same bytes.
         for part in [identity, key.as_str().as_bytes()] {
             hash.update((part.len() as u64).to_be_bytes());
             hash.update(part);

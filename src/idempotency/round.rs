@@ -6,20 +6,21 @@ use sha2::{Digest, Sha256};
 /// The layer puts this, a number, and `;` in front of each `requestState` that it lets out.
 const PREFIX: &str = "io.crates.mcp-resilience/round=";
 
-/// Which round of a call this is.
+/// The number of a round of a call.
 ///
-/// The number of the next round is in the `requestState` of the answer that asks for it. So a client
-/// brings it along without knowing of it, also if the server issues one state twice, or none.
+/// The answer that asks for input carries the number of the next round in its `requestState`. So the
+/// client sends the number back without knowing it, also if the server issues the same state twice,
+/// or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Round {
     number: u32,
-    // A hash of the state of the first round that was seen here, if an earlier one was not: it had no
-    // key, or another server answered it.
+    // A hash of the state of the first round that this layer saw, if there was an earlier one: it had
+    // no key, or another server answered it.
     begun_by: Option<u128>,
 }
 
 impl Round {
-    /// A round of a call that was seen from its first one on, which is 0.
+    /// A round of a call whose first round (0) was seen here.
     pub(super) fn numbered(number: u32) -> Self {
         Self {
             number,
@@ -27,7 +28,7 @@ impl Round {
         }
     }
 
-    /// The round of a call. The call then has the state that the tool issued.
+    /// Reads the round of a call, and restores the state that the tool issued.
     #[inline]
     pub(super) fn take(call: &mut impl ToolCall) -> Self {
         if let Some(state) = call.request_state_mut()
@@ -42,7 +43,7 @@ impl Round {
         }
     }
 
-    /// The round of a call that brings this state.
+    /// The round of a call with this state.
     pub(super) fn of_state(state: &str) -> Self {
         match Self::split(state) {
             Some((round, _)) => round,
@@ -75,7 +76,7 @@ impl Round {
         Some((Self { number, begun_by }, issued))
     }
 
-    /// What the next round brings, if the tool issued this state.
+    /// The state of the next round, if the tool issued this one.
     pub(super) fn next_state(self, issued: Option<&str>) -> String {
         let number = self.number.saturating_add(1);
         let begun_by = self.begun_by.map(|hash| format!(".{hash:x}"));
@@ -84,14 +85,14 @@ impl Round {
         format!("{PREFIX}{number}{begun_by}{issued}")
     }
 
-    /// Lets the answer of this round ask for the next one.
+    /// Puts the number of the next round into the answer of this one.
     pub(super) fn lead_on(self, answer: &mut impl StoredResult) {
         if let Some(state) = answer.request_state_mut() {
             *state = Some(self.next_state(state.as_deref()));
         }
     }
 
-    /// What tells the record of this round from that of the first.
+    /// Adds to the hash what distinguishes the record of this round from that of the first round.
     pub(super) fn feed(self, hash: &mut Sha256) {
         if let Some(begun_by) = self.begun_by {
             hash.update(begun_by.to_be_bytes());

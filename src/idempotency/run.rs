@@ -24,7 +24,7 @@ use std::{
 use tokio::time::{self, Instant, MissedTickBehavior};
 use tower::Service;
 
-/// The first and the longest pause before the store is asked again.
+/// The first and the longest wait before the store is asked again.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
@@ -41,7 +41,7 @@ pub(super) struct Run {
     pub(super) phase: Phase,
 }
 
-/// The result of a claim, after all waiting.
+/// The result of a claim after all waits.
 enum Turn<R> {
     Run(Token),
     RunUnprotected,
@@ -132,7 +132,7 @@ impl Run {
                     return Turn::RunUnprotected;
                 }
                 Err(error) => {
-                    // The claim may have arrived.
+                    // The claim may have reached the store.
                     let store = &self.config.store;
                     let released = store.release(&self.record, token);
                     let _ = time::timeout(FIRST_PAUSE, released).await;
@@ -140,7 +140,7 @@ impl Run {
                 }
             };
             self.phase.set(Phase::WAITING);
-            // A call that only waits does not hold a place in a concurrency limit.
+            // A waiting call does not hold a permit of a concurrency limit.
             *ready = ready.take().map(unreadied);
             let waited = begun.elapsed();
             let Some(left) = self.config.times.wait.checked_sub(waited) else {
@@ -161,15 +161,15 @@ impl Run {
     {
         poll_fn(|cx| service.poll_ready(cx)).await?;
         let answer = service.call(call);
-        // It may hold a place that the next call needs.
+        // The service may hold a permit that the next call needs.
         drop(service);
         let mut answer = answer.await?;
         self.round.lead_on(&mut answer);
         Ok(answer)
     }
 
-    /// Renews the lease as long as it is polled. The next renewal makes up for a failed one: after
-    /// its end, a claim is kept until another takes it over.
+    /// Renews the lease while it is polled. A failed renewal is ignored, since the next one
+    /// replaces it, and an expired claim stays until another run takes it over.
     async fn keep_lease(&self, token: Token) -> std::convert::Infallible {
         let lease = self.config.times.lease;
         let mut ticks = time::interval(lease / 3);
@@ -197,11 +197,12 @@ impl Run {
         }
     }
 
-    /// Writes the end of a run. `false` if the claim is no longer its own, or nothing could be written.
+    /// Writes the end of a run. `false` if the run no longer owns the claim, or the store cannot be
+    /// written.
     async fn finish(&self, token: Token, ending: Option<Ending>) -> bool {
         let Config { store, times, .. } = &*self.config;
         let record = &self.record;
-        // The run is not repeated, so it waits longer than a claim.
+        // The run cannot be repeated, so this waits longer for the store than a claim does.
         let patience = times.patience.max(times.lease);
         let written = self
             .ask(patience, || match ending.clone() {
@@ -219,8 +220,8 @@ impl Run {
         }
     }
 
-    /// The result for the caller of a run whose claim was taken over: the stored outcome, so that all
-    /// callers get the same; its own if there is none.
+    /// The result for the caller of a run whose claim was taken over. This is the stored outcome, so
+    /// that all callers get the same, or the run's own if none is stored.
     async fn reconcile<R: StoredResult>(
         &self,
         outcome: Outcome<R>,
@@ -231,7 +232,7 @@ impl Run {
         let token = claim.token;
         match self.claim(&claim).await {
             Ok(Claimed::Done(value)) => self.replay(&value),
-            // The record is gone, or was settled as one that did not run.
+            // The record is gone, or was settled as not run.
             Ok(Claimed::Ours) => {
                 self.finish(token, ending).await;
                 outcome
@@ -240,13 +241,13 @@ impl Run {
         }
     }
 
-    /// Claims the record of the call. Repeats that within the patience.
+    /// Claims the record of the call. Repeats a failed claim until the `patience` has passed.
     async fn claim(&self, claim: &Claim) -> Result<Claimed, StoreError> {
         let claimed = self.ask(self.config.times.patience, || {
             let claimed = self.config.store.claim(&self.record, claim.clone());
             Box::pin(async move {
                 match claimed.await {
-                    // A repeat makes no room.
+                    // A full store stays full if it is asked again.
                     Err(error) if error.is_full() => Ok(Err(error)),
                     claimed => claimed.map(Ok),
                 }
@@ -255,7 +256,7 @@ impl Run {
         claimed.await?
     }
 
-    /// Asks the store, repeatedly within the patience.
+    /// Asks the store. Repeats a failed operation until the `patience` has passed.
     async fn ask<'a, T>(
         &'a self,
         patience: Duration,
@@ -325,7 +326,7 @@ impl Run {
     }
 }
 
-/// The same service, without the place that it holds.
+/// A clone of the service that holds no permit.
 fn unreadied<S: Clone>(service: S) -> S {
     let unreadied = service.clone();
     drop(service);

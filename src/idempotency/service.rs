@@ -23,7 +23,7 @@ pub struct Idempotency<S, M = IdempotencyLayer> {
     pub(super) mode: M,
 }
 
-/// In place of [`IdempotencyLayer`]: keys are ignored.
+/// Takes the place of [`IdempotencyLayer`] in a stack that ignores keys.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoKeys;
 
@@ -36,7 +36,7 @@ impl<S> Idempotency<S> {
 }
 
 impl<S, M> Idempotency<S, M> {
-    /// With keys, or without.
+    /// Wraps a service, with keys or without.
     pub(crate) fn with_mode(inner: S, mode: M) -> Self {
         Self { inner, mode }
     }
@@ -90,11 +90,11 @@ where
 
     #[inline]
     fn call(&mut self, mut call: Req) -> Self::Future {
-        // Reading may happen twice.
+        // Resources and prompts are only read, so they may run twice.
         if call.method() != Method::CallTool {
             return ResponseFuture::passing(self.inner.call(call));
         }
-        // Also without a key: no tool sees the numbers.
+        // Done without a key too, so that no tool sees the numbers.
         let round = Round::take(&mut call);
         let config = self.mode.config();
         match config.key(&call) {
@@ -121,7 +121,7 @@ impl<S: Clone> Idempotency<S> {
         Req: ToolCall + Send + 'static,
     {
         let config = self.mode.config();
-        // A round that uses up what the caller gave is no repeat of the first.
+        // The hints are about a first round. A later one uses up the caller's input.
         let may_run_twice = round == Round::default() && call.hints().may_repeat();
         let phase = Phase::new();
         let run = Run {
@@ -135,7 +135,7 @@ impl<S: Clone> Idempotency<S> {
             cancellation: call.cancellation().cloned(),
             phase: phase.clone(),
         };
-        // The instance that was made ready takes the call.
+        // Call the instance that was made ready; keep the clone.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         let adopter = self.mode.handle().adopter();

@@ -45,22 +45,23 @@ pub trait StoredResult: ToolResult {
     ///
     /// # Errors
     ///
-    /// If it cannot be written. Then the call is stored as finished, without its answer.
+    /// If the result cannot be written. The call is then stored as finished, without its answer.
     fn encode(&self) -> Result<Vec<u8>, BoxError>;
 
     /// Reads what [`encode`](Self::encode) wrote.
     ///
     /// # Errors
     ///
-    /// If the bytes are not those of a result, or of a later version. Then nothing runs.
+    /// If the bytes are not a result, or were written by a later version. The call then fails
+    /// without running.
     fn decode(bytes: &[u8]) -> Result<Self, BoxError>;
 
-    /// The `requestState` of a result that asks for input, whether it has one or not. `None` for any other
-    /// result, and unless you say otherwise.
+    /// The `requestState` of a result that asks for input, set or not. `None` for any other result.
+    /// Default: `None`.
     ///
-    /// The layer puts the number of the next round in front of it, and takes it off what
-    /// [`ToolCall::request_state_mut`](crate::call::ToolCall::request_state_mut) gives: implement both, or
-    /// neither. See [rounds](super#rounds).
+    /// The layer puts the number of the next round in front of this state, and removes it from the
+    /// state of [`ToolCall::request_state_mut`](crate::call::ToolCall::request_state_mut). Implement
+    /// both or neither. See [rounds](super#rounds).
     fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
         None
     }

@@ -1,4 +1,4 @@
-//! Panics of code that is not ours.
+//! Catches panics of the user's code.
 
 use std::{
     future::poll_fn,

@@ -9,7 +9,7 @@ use tower::{Service, ServiceExt};
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// How one connection is made.
+/// Makes one connection.
 pub(super) struct Dial<C>(Box<dyn Fn() -> BoxFuture<Result<Made<C>, Failure>> + Send + Sync>);
 
 /// The result of a dial.
@@ -36,7 +36,7 @@ impl<C: 'static> Dial<C> {
         T: Clone + Send + 'static,
     {
         let parts = Arc::new((probe, wrap, name));
-        // Locked only for the clone: a connector need not be `Sync`.
+        // Locked only for the clone, because a connector may not be `Sync`.
         let dial = Mutex::new((connector, target));
         Self(Box::new(move || {
             let (mut connector, target) =
@@ -65,11 +65,11 @@ impl<C: 'static> Dial<C> {
     }
 }
 
-/// The meaning of a failure before a call was sent: of a dial, of a probe, or of `poll_ready` of a
-/// connection.
+/// Classifies a failure from before a call was sent: from a dial, a probe, or a connection's
+/// `poll_ready`.
 pub(super) fn failure(failure: Failure) -> Failure {
     let failure = match failure.class() {
-        // Of an unknown type: all that is known is that there is no connection.
+        // An error of an unknown type. It is certain only that there is no connection.
         Class::Crash => {
             Failure::connection("cannot connect to the tool server").caused_like(&failure)
         }

@@ -15,9 +15,10 @@ use crate::{
 use std::sync::Arc;
 use tokio::time::{self, Instant};
 
-/// Starts the task of a dial. The task also makes the dials that follow from it.
+/// Starts the task of a dial. The task also makes the dials that follow.
 pub(super) fn spawn<C: Clone + Send + 'static>(shared: &Arc<Shared<C>>, id: DialId) {
-    // Created first: if there is no runtime, or it is ending, the next call dials.
+    // Created before the spawn: if there is no runtime, or it is shutting down, the drop lets the
+    // next call dial.
     let dialing = Dialing {
         shared: Arc::clone(shared),
         id,
@@ -26,12 +27,12 @@ pub(super) fn spawn<C: Clone + Send + 'static>(shared: &Arc<Shared<C>>, id: Dial
     tokio::spawn(dialing.run());
 }
 
-/// The dial of a task. If it is dropped before its end, for example with its runtime, the calls that
-/// wait start the next dial.
+/// The dial of a task. If it is dropped early, for example with its runtime, the waiting calls start
+/// the next dial.
 struct Dialing<C: Clone + Send + 'static> {
     shared: Arc<Shared<C>>,
     id: DialId,
-    // The first call that waits for it does the same.
+    // The span of the call that started the dial.
     cause: Cause,
 }
 
@@ -40,7 +41,7 @@ impl<C: Clone + Send + 'static> Dialing<C> {
         while self.is_due().await {
             let span = DialSpan::open(&self.cause, self.id);
             let mut states = self.shared.subscribe();
-            // The end first: it wins over a dial that ends at the same time.
+            // Biased: a shutdown wins over a dial that ends at the same time.
             let result = tokio::select! {
                 biased;
                 _ = states.wait_for(ConnectionState::is_closed) => return,

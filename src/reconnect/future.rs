@@ -29,13 +29,13 @@ where
 {
     #[pin]
     state: State<C, C::Future>,
-    // Taken when it is sent.
+    // Taken when the call is sent.
     call: Option<Req>,
-    // Set once it has to wait.
+    // Set once the call has to wait.
     ticket: Option<Ticket>,
-    // Set if this is a repeat.
+    // Set if the call is a repeat.
     begin_by: Option<BeginBy>,
-    // Held until the answer has arrived: a retired connection is released with the last call on it.
+    // Held until the answer has arrived. The last call on a retired connection releases it.
     leased: Option<Leased<C>>,
     owner: Arc<Owner<C>>,
 }
@@ -45,7 +45,8 @@ where
 #[pin_project(project = StateProj)]
 enum State<C, F> {
     Waiting(BoxFuture<Result<Leased<C>, Failure>>),
-    // With the end of the connection, once its readiness is awaited, or of the patience.
+    // The future is set while the connection is not ready. It ends when the connection is retired,
+    // or when the time to wait has passed.
     Readying(Option<BoxFuture<bool>>),
     Calling(#[pin] F),
     Done,
@@ -185,12 +186,12 @@ fn last_begin(begin_by: Option<&BeginBy>) -> Option<Instant> {
     begin_by.and_then(BeginBy::at)
 }
 
-/// The window of a repeat, if it has ended.
+/// The window of a repeat, if it is over.
 fn over(begin_by: Option<&BeginBy>) -> Option<&BeginBy> {
     begin_by.filter(|begin_by| begin_by.is_over())
 }
 
-/// The failure of a wait, or that of the window if it ended first.
+/// The failure of a wait, or of the window if that ended first.
 fn in_time(failure: Failure, begin_by: Option<&BeginBy>) -> Failure {
     match over(begin_by) {
         Some(missed) if failure.class() != Class::Fatal => missed.miss(),

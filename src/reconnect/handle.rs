@@ -9,20 +9,21 @@ use std::{fmt, sync::Arc, thread};
 
 /// Watches a connection, makes requests on it, and can renew or end it.
 ///
-/// A handle does not keep the connection alive: that ends with the last clone of the service.
+/// A handle does not keep the connection alive. The connection ends with the last clone of the
+/// service.
 pub struct ReconnectHandle<C> {
     pub(super) shared: Arc<Shared<C>>,
 }
 
 impl<C: Clone + Send + 'static> ReconnectHandle<C> {
-    /// Connects if there is no connection, and waits for the end of at least one dial. For a start
-    /// that should fail early.
+    /// Connects if there is no connection, and waits for the end of at least one dial. Use it to
+    /// find a wrong configuration at startup.
     ///
     /// # Errors
     ///
     /// The failure that a call would get: [`Fatal`](crate::Class::Fatal) if the first dial fails. If
-    /// a tool passes it on, it is [`Disabled`](crate::Class::Disabled) there, and the stack around
-    /// the tool stays open.
+    /// a tool passes that failure on, it becomes [`Disabled`](crate::Class::Disabled), and the stack
+    /// around the tool stays open.
     pub async fn connect(&self) -> Result<(), Failure> {
         let ticket = self.shared.ticket_for_a_dial();
         self.wait(ticket).await
@@ -77,8 +78,8 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         self.once(request).await.map_err(Failure::handed_out)
     }
 
-    /// Makes a single request as [`with`](Self::with) does. If it was not sent, or the server no
-    /// longer knows the session, makes it once more on a new connection.
+    /// Like [`with`](Self::with), for a single request. If it was not sent, or the server no longer
+    /// knows the session, it is made once more on a new connection.
     #[cfg_attr(
         not(feature = "rmcp-client"),
         allow(dead_code, reason = "a client makes such requests")
@@ -117,8 +118,8 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         outcome
     }
 
-    /// Ends it for good: a dial in progress and every waiting call at once, and the connection after
-    /// its running calls.
+    /// Shuts down for good. Ends a dial in progress and every waiting call at once, and the
+    /// connection after its running calls.
     pub fn shutdown(&self) {
         self.shared.close();
     }
@@ -135,7 +136,7 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         self.shared.generation()
     }
 
-    /// Whether there is a connection, as far as a call or a probe has noticed.
+    /// Whether there is a connection whose loss no call or probe has noticed.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.state().is_connected()

@@ -56,13 +56,13 @@ impl<T, P> ReconnectLayer<T, P> {
         }
     }
 
-    /// The same, with another probe.
+    /// The same layer with another probe.
     #[cfg(any(feature = "rmcp-client", feature = "tower-mcp"))]
     pub(crate) fn with_probe<Q>(self, probe: Q) -> ReconnectLayer<T, Q> {
         ReconnectLayer::with_settings(self.target, probe, self.settings)
     }
 
-    /// The same, with another dial timeout if none was set.
+    /// The same layer with another dial timeout, unless one was set.
     #[cfg(any(feature = "rmcp-client", feature = "tower-mcp"))]
     pub(crate) fn with_dial_timeout_of(mut self, limit: Duration) -> Self {
         self.settings.dial_timeout.get_or_insert(limit);

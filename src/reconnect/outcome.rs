@@ -1,15 +1,15 @@
-//! What the outcome of a request says about the connection.
+//! What the outcome of a request implies for the connection.
 
 use crate::failure::{Class, Delivery, Failure};
 
-/// Whether the connection is lost. A connection that brought an answer works, whatever the answer
-/// says, unless the server does not know the session.
+/// Whether the connection is lost. A connection with an answer works, even if the answer is an
+/// error, unless the server does not know the session.
 pub(super) fn is_lost(failure: &Failure) -> bool {
     let is_answer = failure.has_result() || failure.rpc_error().is_some();
     failure.class().needs_new_connection() && (!is_answer || failure.class() == Class::SessionLost)
 }
 
-/// Whether a request that failed like this may be made once more on a new connection.
+/// Whether the failed request may be made once more on a new connection.
 pub(super) fn may_go_again(failure: &Failure) -> bool {
     let was_not_sent = failure.delivery() == Delivery::NotSent;
     let lost_its_session =

@@ -40,7 +40,7 @@ where
 {
     fn of(&self, connection: &C) -> Option<Prober> {
         let probe = self.clone();
-        // Locked only for the clone: a connection need not be `Sync`.
+        // Locked only for the clone, because a connection may not be `Sync`.
         let connection = Mutex::new(connection.clone());
         Some(Prober(Arc::new(move || {
             let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,13 +10,14 @@ use crate::{failure::Failure, observe::Event};
 use std::sync::Arc;
 use tokio::time;
 
-/// Starts a probe on the runtime of the connection, since a call may be dropped anywhere.
+/// Starts a probe on the runtime of the connection, because the call may be dropped outside of a
+/// runtime.
 pub(super) fn spawn<C: Clone + Send + 'static>(
     shared: &Arc<Shared<C>>,
     generation: Generation,
     id: ProbeId,
 ) {
-    // Created first: if the runtime is ending, there will be no answer.
+    // Created before the spawn: if the runtime is shutting down, the drop ends the probe.
     let probing = Probing {
         shared: Arc::clone(shared),
         generation,
@@ -42,7 +43,7 @@ struct Probing<C: Clone + Send + 'static> {
 impl<C: Clone + Send + 'static> Probing<C> {
     async fn run(self, probe: Prober) {
         let mut states = self.shared.subscribe();
-        // A connection that was replaced meanwhile is dropped at once.
+        // A probe of a connection that was replaced in the meantime ends at once.
         let replaced = states.wait_for(|_| self.shared.is_retired(self.generation));
         let outcome = tokio::select! {
             biased;

@@ -11,9 +11,8 @@ use tower::{Layer, Service};
 
 /// One connection for all clones, replaced when it is lost.
 ///
-/// It is always ready. Each call waits in its own future for the connection and for its readiness, so
-/// that an outer deadline covers both, and an outer log sees the outcome. See the [module
-/// page](super).
+/// Always ready. Each call waits in its own future for the connection and for its readiness, so that
+/// an outer deadline covers both, and an outer log sees the outcome. See the [module page](super).
 pub struct Reconnect<C: Clone + Send + 'static> {
     owner: Arc<Owner<C>>,
 }
@@ -40,7 +39,7 @@ impl<C: Clone + Send + 'static> Reconnect<C> {
 
     /// Connects to `target` by the connector, with the [defaults](super#defaults).
     ///
-    /// There is no access to an inner service: the [`handle`](Self::handle) has the connection.
+    /// The [`handle`](Self::handle) gives access to the connection.
     #[must_use]
     pub fn new<M, T>(connector: M, target: T) -> Self
     where

@@ -10,7 +10,7 @@ pub(super) struct Settings {
     // None for the default.
     pub(super) dial_timeout: Option<Duration>,
     pub(super) patience: Duration,
-    /// The longest that a call waits whatever the patience: a part of the caller's own time.
+    /// An upper bound for `patience`, from the caller's retry window. `None` for no bound.
     pub(super) longest_wait_of_a_call: Option<Duration>,
     pub(super) fail_fast_after: Duration,
     pub(super) backoff: Backoff,

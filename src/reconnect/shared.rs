@@ -22,7 +22,7 @@ use tokio::{sync::watch, time::Instant};
 
 /// The state of all clones: the machine in its lock, and the code that acts on its decisions.
 ///
-/// No foreign code runs under the lock, except for the clone of a connection.
+/// The user's code does not run under the lock, except for the `Clone` of a connection.
 pub(super) struct Shared<C> {
     pub(super) dial: Dial<C>,
     pub(super) settings: Settings,
@@ -52,7 +52,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
         Some((made.connection.clone(), generation))
     }
 
-    /// Whether new calls go elsewhere.
+    /// Whether new calls use another connection.
     #[inline]
     pub(super) fn is_retired(&self, generation: Generation) -> bool {
         self.current.load(Relaxed) != generation
@@ -66,7 +66,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
         self.lock().state()
     }
 
-    /// Every change of the state from now on.
+    /// Watches the state from now on.
     pub(super) fn subscribe(&self) -> watch::Receiver<ConnectionState> {
         self.states.subscribe()
     }
@@ -77,7 +77,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
 
     /// Reports an event to the machine.
     pub(super) fn tell<R>(&self, event: impl FnOnce(&mut Machine<Made<C>>) -> R) -> R {
-        // Declared first, so dropped last: the drop of a failure may run foreign code, which must not
+        // Declared first, so dropped last. Dropping a failure may run the user's code, which must not
         // run under the lock.
         let _replaced;
         let mut machine = self.lock();
@@ -89,14 +89,15 @@ impl<C: Clone + Send + 'static> Shared<C> {
         told
     }
 
-    /// The same, and wakes all that wait for a change.
+    /// The same, and wakes all tasks that wait for a change.
     pub(super) fn change<R>(&self, event: impl FnOnce(&mut Machine<Made<C>>) -> R) -> R {
         let told = self.tell(event);
-        // The current state, and not that of the event: of two changes, the later one stays.
+        // Publish the current state, and not that of the event, so that the later of two changes
+        // wins.
         let mut replaced = None;
         self.states
             .send_modify(|state| replaced = Some(mem::replace(state, self.state())));
-        // Outside the channel's lock, since it may hold the last reference to a failure.
+        // Dropped outside the channel's lock, since it may hold the last reference to a failure.
         drop(replaced);
         told
     }
@@ -105,7 +106,8 @@ impl<C: Clone + Send + 'static> Shared<C> {
         self.machine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Draws the wait for the next failure, outside the lock: the jitter may be foreign code.
+    /// Draws the wait after the next failure, outside the lock, because the jitter may be the
+    /// user's code.
     pub(super) fn draw(&self) -> Duration {
         let ceiling = self.lock().ceiling();
         caught_or(ceiling, || self.settings.jitter.draw(ceiling))
@@ -146,7 +148,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
         self.proceed(generation, next, || failure.again());
     }
 
-    /// A call was answered in a way that leaves open whether the session is lost.
+    /// A call got an answer after which the session may be lost.
     #[cold]
     fn doubted(self: &Arc<Self>, generation: Generation) {
         // Without a probe the answer counts as one.
@@ -230,7 +232,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
         drop(retired);
     }
 
-    /// Ends it for good: a dial in progress, every wait, and the connection.
+    /// Shuts down for good: ends the dial in progress, every wait, and the connection.
     pub(super) fn close(&self) {
         let retired = self.change(Machine::close);
         drop(retired);

@@ -6,11 +6,11 @@ use tokio::{sync::watch, time::Instant};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ConnectionState {
-    /// There is none, and there was no failure. The next call dials.
+    /// There is no connection, and there was no failure. The next call dials.
     Idle,
     /// A dial is in progress.
     Connecting,
-    /// There is one, as far as a call or a probe has noticed.
+    /// There is a connection. No call or probe has noticed its loss.
     Connected {
         /// How many connections there have been, including this one.
         generation: u64,
@@ -18,7 +18,7 @@ pub enum ConnectionState {
     /// The last dial failed, or the last connection was lost too soon. The next dial is made when it
     /// is due and a call waits for it.
     Failed {
-        /// The failure of the last dial, or the loss.
+        /// The failure of the last dial, or of the lost connection.
         failure: Arc<Failure>,
         /// When the next dial is due.
         next_dial: Instant,
@@ -29,7 +29,7 @@ pub enum ConnectionState {
         /// The failure of every call.
         failure: Arc<Failure>,
     },
-    /// It was shut down, or its service was dropped. This is final.
+    /// The connection was shut down, or its service was dropped. This is final.
     Closed,
 }
 
@@ -40,7 +40,7 @@ impl ConnectionState {
         matches!(self, Self::Connected { .. })
     }
 
-    /// Whether it was shut down.
+    /// Whether the connection was shut down, or its service was dropped.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         matches!(self, Self::Closed)
@@ -50,7 +50,7 @@ impl ConnectionState {
 /// Watches the state of a connection. Made by
 /// [`ReconnectHandle::changes`](super::ReconnectHandle::changes).
 ///
-/// States in between may be missed. The newest one is never missed.
+/// May skip states in between, but never the newest.
 #[derive(Clone, Debug)]
 pub struct StateChanges {
     states: watch::Receiver<ConnectionState>,

@@ -10,24 +10,24 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::{self, Instant};
 
 impl<C: Clone + Send + 'static> Shared<C> {
-    /// For a call that begins to wait now.
+    /// The ticket of a call that begins to wait now.
     pub(super) fn ticket(&self) -> Ticket {
         let patience = self.settings.patience_of_a_call();
         self.tell(|machine| machine.ticket(Instant::now(), patience))
     }
 
-    /// For a call that had a connection when it began.
+    /// The ticket of a call that had a connection when it began.
     pub(super) fn patient_ticket(&self) -> Ticket {
         Ticket::patient(Instant::now(), self.settings.patience_of_a_call())
     }
 
-    /// For a caller that wants the result of a dial.
+    /// The ticket of a caller that waits for the result of a dial.
     pub(super) fn ticket_for_a_dial(&self) -> Ticket {
         let patience = self.patience_for_a_dial();
         self.tell(|machine| machine.ticket(Instant::now(), patience))
     }
 
-    /// The same, for one dial at most.
+    /// The same for one dial at most.
     pub(super) fn ticket_for_one_dial(&self) -> Ticket {
         let patience = self.patience_for_a_dial();
         self.tell(|machine| machine.ticket_for_one_dial(Instant::now(), patience))
@@ -71,7 +71,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
     }
 }
 
-/// A waiting caller, as the machine counts them.
+/// Counts a waiting caller in the machine until it is dropped.
 struct Waiting<'a, C: Clone + Send + 'static>(&'a Shared<C>);
 
 impl<'a, C: Clone + Send + 'static> Waiting<'a, C> {

@@ -4,21 +4,21 @@ use crate::{
     observe::{CallRef, Name},
 };
 
-/// What the next attempt needs.
+/// The call and the service for the next attempt.
 pub(super) enum Again<S, Req> {
     /// The call, and the service that takes its next attempt.
     Kept(Req, S),
-    /// The last permitted attempt is being made, and has moved the call.
+    /// The last permitted attempt has moved the call.
     Moved(Moved),
 }
 
 /// The part of a call that is kept when its last attempt moves it.
 pub(super) struct Moved {
-    // Only with an observer of the user's.
+    // Set only if the user gave an observer.
     name: Option<Box<Name>>,
-    // Only for a call whose hints may change.
+    // Set only for a call whose hints may change.
     hints: Option<HintSource>,
-    // Only with a gate.
+    // Used only with a gate.
     target: u64,
 }
 
@@ -63,7 +63,7 @@ impl<S, Req: ToolCall> Again<S, Req> {
         }
     }
 
-    /// The call for an observer. For the last attempt, only with an observer of the user's.
+    /// The call for an observer. For the last attempt, `None` unless the user gave an observer.
     pub(super) fn shown(&self, attempt: u32) -> Option<CallRef<'_>> {
         let attempt = Some(attempt);
         match self {

@@ -40,7 +40,7 @@ impl SharedBudget {
         }
     }
 
-    /// How many repeats it would pay for now, if it says so.
+    /// How many repeats are left now, if known.
     pub(super) fn left(&self) -> Option<u32> {
         match self {
             Self::OfCalls(budget) => {
@@ -52,7 +52,7 @@ impl SharedBudget {
         }
     }
 
-    /// Takes one repeat of this tool, if the budget pays for it.
+    /// Takes one repeat for this tool, if the budget has one left.
     pub(super) fn withdraw(&self, tool: u64) -> bool {
         match self {
             Self::OfCalls(budget) => budget.withdraw(tool),
@@ -70,21 +70,21 @@ impl fmt::Debug for SharedBudget {
 /// The cost of one repeat; shares are counted in thousandths of it.
 pub(super) const REPEAT: i64 = 1_000;
 
-/// How many seconds of the floor may be saved up.
+/// How many seconds of the rate per second may be saved up.
 const SAVED_SECONDS: i64 = 10;
 
 /// A bucket of repeats, filled by time and by successful calls. Each tool has a share in it.
 ///
-/// tower's `TpsBudget` takes a lock and reads the clock at every success, and counts whole calls for
-/// one repeat. Here a success changes one number, and once the bucket is full only reads it.
+/// tower's `TpsBudget` takes a lock and reads the clock at every success, and counts in whole calls.
+/// Here a success changes one atomic number, and only reads it while the bucket is full.
 pub(super) struct CallBudget {
-    // Below zero if tools took their shares from an empty bucket.
+    // Negative if tools took their shares from an empty bucket.
     balance: AtomicI64,
     full: i64,
     per_success: i64,
     per_second: i64,
     begun: Instant,
-    // The time that is paid in so far, in milliseconds since the start.
+    // Until when time has been paid in, in milliseconds since the start.
     paid_until: AtomicU64,
     shares: Shares,
 }
@@ -110,14 +110,14 @@ impl CallBudget {
         let fill = |balance: i64| {
             (balance < self.full).then(|| balance.saturating_add(amount).min(self.full))
         };
-        // An error means that the bucket is full.
+        // An error means that the bucket is already full.
         let _ = self.balance.fetch_update(Relaxed, Relaxed, fill);
     }
 
     fn pay_for_time(&self) {
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         let before = self.paid_until.fetch_max(now, Relaxed);
-        // Only the thread that moved the mark pays for the time in between.
+        // Only the thread that changed `paid_until` pays in the time in between.
         let passed = i64::try_from(now.saturating_sub(before)).unwrap_or(i64::MAX);
         self.pay_in(passed.saturating_mul(self.per_second) / 1_000);
     }
@@ -132,8 +132,8 @@ impl CallBudget {
         }
     }
 
-    /// Every tool may take what is in the bucket. If it is empty, a tool still has its share, and the
-    /// bucket owes it.
+    /// Takes one repeat from the bucket. If the bucket is empty, a tool may still take its share, and
+    /// the balance becomes negative.
     fn withdraw(&self, tool: u64) -> bool {
         self.pay_for_time();
         let is_in_share = self.shares.withdraw(tool);

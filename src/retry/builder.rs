@@ -58,9 +58,9 @@ impl RetryBuilder {
         }
     }
 
-    /// Settings for every call without a policy [of its tool](Self::policies). What the policy leaves
-    /// out is not changed. The builder's setters of the same names are short for this. A [`Policy`]
-    /// alone sets its own waits, its ceiling, and that there is no deadline, window or budget.
+    /// Settings for every call without a policy [of its tool](Self::policies). Settings that the
+    /// policy does not have are not changed. The builder's setters of the same names do the same.
+    /// Only a [`Policy`] can set its own waits, a ceiling, and no deadline, window or budget.
     ///
     /// The limit of an attempt is for [`timeout`](crate::timeout). Its
     /// [`repeat_ok`](Policy::repeat_ok) comes after that of the [builder](Self::repeat_ok), and
@@ -89,7 +89,7 @@ impl RetryBuilder {
         self
     }
 
-    /// The longest waits, from which the waits are drawn. Default: 1 s, doubled up to 30 s.
+    /// The ceilings from which the waits are drawn. Default: 1 s, doubled up to 30 s.
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         self.policy = self.policy.backoff(backoff);
         self
@@ -110,13 +110,13 @@ impl RetryBuilder {
         self
     }
 
-    /// The longest that a call may go on in all without an answer or a report of progress: its
-    /// attempts, its waits, and waiting for readiness. It counts from the first poll. A running
-    /// attempt is dropped at the deadline, and the call fails as a
-    /// [`Timeout`](crate::Class::Timeout). Default: none.
+    /// How long a call may go on in all without an answer or a report of progress: its attempts,
+    /// its waits, and waiting for readiness. The time counts from the first poll. A running attempt
+    /// is dropped at the deadline, and the call fails as a [`Timeout`](crate::Class::Timeout).
+    /// Default: none.
     ///
-    /// It counts again from each report of [progress](crate::call::Progress), up to the
-    /// [ceiling](Policy::ceiling): a caller that sees progress does not hang up either.
+    /// Each report of [progress](crate::call::Progress) starts the time again, up to the
+    /// [ceiling](Policy::ceiling), because a caller that sees progress does not hang up.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.policy = self.policy.deadline(deadline);
         self
@@ -129,18 +129,16 @@ impl RetryBuilder {
         self
     }
 
-    /// How many repeats are paid for, over all clones of this layer's services: a share of the calls
-    /// that succeed (0.2 is 20 %), plus a number per second. Ten seconds' worth of that number may be
-    /// spent at once. The [module page](super#the-budget) says how tools share it. Default: 0.2 and
-    /// 1.
+    /// How many repeats all clones of this layer's services may make: a share of the calls that
+    /// succeed (0.2 is 20 %), plus a number per second. Up to ten times that number may be spent at
+    /// once. The [module page](super#the-budget) says how tools share it. Default: 0.2 and 1.
     pub fn budget(mut self, share: f32, per_second: u32) -> Self {
         self.policy = self.policy.budget(share, per_second);
         self.shared_budget = None;
         self
     }
 
-    /// A budget of tower's kind. If other layers share it, it bounds them together. It has no shares
-    /// for tools.
+    /// A budget of tower. Layers that share it are bounded together. It has no shares for tools.
     pub fn shared_budget<B: TowerBudget + Send + Sync + 'static>(mut self, budget: Arc<B>) -> Self {
         self.policy.budget = None;
         self.shared_budget = Some(SharedBudget::of_tower(budget));
@@ -154,10 +152,9 @@ impl RetryBuilder {
         self
     }
 
-    /// Ignores all claims of the server, for a server that is not trusted: the hints of its tools,
-    /// its `retryable: true`, and that it refused a call before it ran. Then a call is repeated only
-    /// if it was never sent, or if [`repeat_ok`](Self::repeat_ok) permits it. The server's waits
-    /// still count.
+    /// Ignores all claims of a server that is not trusted: the hints of its tools, its `retryable:
+    /// true`, and its refusals of calls before they ran. A call is then repeated only if it was
+    /// never sent, or if [`repeat_ok`](Self::repeat_ok) permits it. The server's waits still count.
     pub fn distrust_server(mut self) -> Self {
         self.trusts_server = false;
         self
@@ -177,9 +174,9 @@ impl RetryBuilder {
         self
     }
 
-    /// Sets the last word on whether a failed call is repeated. The function gets the call, the
-    /// failure and the verdict of the [gate](super#the-gate), and may override it. It is called after
-    /// each failed attempt but the last.
+    /// Sets a function that may override whether a failed call is repeated. It gets the call, the
+    /// failure and the verdict of the [gate](super#the-gate). It is called after each failed attempt
+    /// but the last.
     ///
     /// | The function returns | What happens |
     /// |---|---|
@@ -240,7 +237,7 @@ impl RetryBuilder {
     /// If a setting cannot work. The error says which and why.
     pub fn build(mut self) -> Result<RetryLayer, InvalidPolicy> {
         let layer = self.settings(&Policy::new())?;
-        // A layer that is built from this one shares the budget.
+        // Layers that are built from this one share its budget.
         self.shared_budget.clone_from(&layer.budget);
         let table = self.policies.table(layer, |policy| self.settings(policy))?;
         Ok(RetryLayer {

@@ -9,9 +9,10 @@ use tokio::time::Instant;
 
 /// How long one call has run, and until when it may run.
 pub(super) struct Clock {
-    // Set at the first poll or the first failure: a call that answers at once needs no clock.
+    // Set at the first poll or the first failure, since a call that is answered at once needs no
+    // clock.
     begun: Option<Instant>,
-    // Only with a deadline, which follows it.
+    // Set only with a deadline, which follows its progress.
     running: Option<call::Attempt>,
 }
 
@@ -24,13 +25,13 @@ impl Clock {
         }
     }
 
-    /// The call is polled: its limits count from the first time.
+    /// Starts the clock of the call's limits, at the first poll.
     #[inline]
     pub(super) fn begin(&mut self) -> Instant {
         *self.begun.get_or_insert_with(Instant::now)
     }
 
-    /// An attempt failed: its late reports no longer count.
+    /// Ends an attempt, so that its late reports no longer count.
     pub(super) fn end_attempt(&mut self) {
         if let Some(running) = &self.running {
             self.running = Some(running.progress().attempt());
@@ -38,7 +39,7 @@ impl Clock {
         self.begin();
     }
 
-    /// The end of the call, by its progress so far. `None` if the deadline cannot be expressed.
+    /// When the call ends, by its progress so far. `None` if the time cannot be expressed.
     pub(super) fn deadline(&mut self, limits: &Limits) -> Option<Instant> {
         let deadline = limits.deadline?;
         let ceiling = limits.ceiling.max(deadline);
@@ -65,7 +66,7 @@ impl Clock {
         last
     }
 
-    /// The limit that a call meets at its deadline.
+    /// The limit that a call reaches at its deadline.
     pub(super) fn reached(&mut self, limits: &Limits) -> LimitReached {
         let begun = self.begin();
         let deadline = limits.deadline.unwrap_or_default();
@@ -77,10 +78,10 @@ impl Clock {
         }
     }
 
-    /// The rest of the retry window and of the deadline.
+    /// The time left in the retry window and before the deadline.
     pub(super) fn rooms(&mut self, limits: &Limits, failure: &Failure) -> [Room; 2] {
         let now = Instant::now();
-        // An attempt that ran into its limit would need that time again.
+        // An attempt that reached its limit would need that time again.
         let needed = failure.limit().map_or(Duration::ZERO, LimitReached::value);
         let elapsed = now.saturating_duration_since(self.begin());
         let window = limits.retry_window;

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 /// The gate: whether repeating this call could cause harm.
 ///
-/// `ran_before`: an earlier attempt may have run, by a permission that no longer holds. Then it is
-/// not enough that the last attempt did not run.
+/// `ran_before`: an earlier attempt may have run, with a permission that no longer holds. Then a
+/// repeat is unsafe even if the last attempt did not run.
 pub(super) fn verdict(failure: &Failure, word: Word, ran_before: bool) -> Verdict {
     if failure.stopped().is_some() || failure.retryable() == Some(false) {
         return Verdict::Final;
@@ -25,13 +25,13 @@ pub(super) fn verdict(failure: &Failure, word: Word, ran_before: bool) -> Verdic
     }
     let did_not_run = match word {
         _ if ran_before => false,
-        // That it refused the call is only a claim of the server.
+        // A refusal is only a claim of the server, which is not trusted.
         Word::ServerIsNotTrusted => failure.delivery() == Delivery::NotSent,
         _ => failure.delivery().did_not_run(),
     };
     let may_run_twice = match word {
         Word::MayRunTwice | Word::Hinted => true,
-        // A call that has run brings the same answer again.
+        // If the call has run, a repeat returns the same answer.
         Word::RunsOnce => failure.delivery() == Delivery::Unknown,
         Word::Unsaid => failure.retryable() == Some(true),
         Word::NeverTwice | Word::ServerIsNotTrusted => false,
@@ -43,12 +43,12 @@ pub(super) fn verdict(failure: &Failure, word: Word, ran_before: bool) -> Verdic
     }
 }
 
-/// The rest of a limit, in which waits and further attempts have to fit.
+/// The time left before a limit. Waits and further attempts have to fit in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     /// `None` without such a limit.
     pub(super) left: Option<Duration>,
-    /// The least that the next attempt needs.
+    /// The time that the next attempt needs at least.
     pub(super) needed: Duration,
     /// The reason, if a wait does not fit.
     pub(super) stopped: Stopped,
@@ -89,7 +89,7 @@ pub(super) fn wait(
         return Err(Stopped::HintTooLong);
     }
     fit(floor)?;
-    // Jitter may be shortened; the floor may not.
+    // Jitter may be shortened, the floor may not.
     let longest = rooms.into_iter().filter_map(Room::longest).min();
     let widest = match longest {
         Some(longest) => ceiling.max(floor / 2).min(longest.saturating_sub(floor)),

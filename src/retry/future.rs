@@ -21,7 +21,8 @@ where
 {
     #[pin]
     state: State<S::Future>,
-    // The deadline or the current wait. No wait starts that the deadline would cut short.
+    // The deadline or the current wait. A wait that does not end before the deadline is not
+    // started.
     timer: Timer,
     progress: Progress<S, Req>,
 }
@@ -31,7 +32,7 @@ where
 enum State<F> {
     Calling(#[pin] F),
     Waiting,
-    // By the gate, if there is one.
+    // Waits for its turn at the gate, if there is one.
     Held(Option<Ticket>),
     Readying,
 }
@@ -48,7 +49,7 @@ where
         }
     }
 
-    /// The first attempt waits.
+    /// A call whose first attempt waits at the gate.
     pub(super) fn held(progress: Progress<S, Req>) -> Self {
         Self {
             state: State::Held(None),
@@ -82,7 +83,7 @@ where
                         let mut failure = Failure::from_any(error);
                         progress.span.fail(&failure);
                         if progress.take_back() {
-                            // The failure says more than the fact that there was no repeat.
+                            // The previous failure says more than an attempt that did not begin.
                             failure = progress.take_kept().unwrap_or(failure);
                             let stopped = Some(Stopped::Window);
                             return Poll::Ready(Err(progress.give_up(failure, stopped)));
@@ -97,7 +98,7 @@ where
                         progress.keep(failure);
                         timer.stop();
                         if wait.is_zero() {
-                            // Without a timer, but other tasks get a turn.
+                            // No timer, but yield to other tasks once.
                             this.state.set(State::Held(None));
                             cx.waker().wake_by_ref();
                             return Poll::Pending;
@@ -160,8 +161,8 @@ where
                             (unready(), stopped)
                         }
                     };
-                    // The failure says more than the fact that there could be no repeat, unless no
-                    // call can be made here any more.
+                    // The previous failure says more than the error of readiness, unless that says
+                    // that no call can be made any more.
                     let failure = match progress.take_kept() {
                         Some(failure) if unready.class() != Class::Fatal => failure,
                         _ => unready,
@@ -182,7 +183,7 @@ where
     }
 }
 
-/// Fires at a point in time, or never. Boxed, since few calls set it.
+/// Fires at a point in time, or never. Boxed, because few calls set it.
 #[derive(Default)]
 pub(super) struct Timer(Option<Pin<Box<Sleep>>>);
 
@@ -195,7 +196,8 @@ impl Timer {
         self.0 = None;
     }
 
-    /// Fires at the time that was set, else at this time. If this time is later by then, it waits on.
+    /// Fires at the time that was set, or else at `due`. If `due` has moved to a later time, goes
+    /// on waiting.
     pub(super) fn poll(
         &mut self,
         mut due: impl FnMut() -> Option<Instant>,

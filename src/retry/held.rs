@@ -1,4 +1,4 @@
-//! How a call waits because of another call's hint.
+//! Waits because of another call's hint.
 
 use super::{
     again::Again,
@@ -20,7 +20,7 @@ use std::{
 use tokio::time::Instant;
 
 impl<S, Req: ToolCall> Progress<S, Req> {
-    /// Passes the hint of a failure to the gate, unless a gate made it: then it is no hint of the
+    /// Passes the hint of a failure to the gate, unless the hint came from a gate and not from the
     /// server.
     pub(super) fn hear(&self, failure: &Failure) {
         let gate = self.settings().gate.as_ref();
@@ -35,9 +35,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         gate.held(self.again.target(gate)).map(|held| held.wait)
     }
 
-    /// Waits until the next attempt may go out, as far as the gate knows. The ticket is the place of
-    /// the call meanwhile. Returns the final failure and the reason, if its turn does not come in
-    /// time.
+    /// Waits until the gate lets the next attempt out. The ticket keeps the call's place. Returns
+    /// the final failure and the reason if its turn does not come in time.
     #[inline]
     pub(super) fn pass_held(
         &mut self,
@@ -93,7 +92,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         Ok(joined)
     }
 
-    /// The failure of a call that would not go out in time, and the reason.
+    /// The failure and the reason of a call whose turn does not come in time.
     fn refuse(&mut self, refused: Held) -> (Failure, Stopped) {
         let turn = Instant::now() + refused.wait;
         let missed = self.last_begin().filter(|(at, _)| turn >= *at);
@@ -161,7 +160,7 @@ pub(super) fn unready() -> Failure {
 }
 
 impl<S: Clone, Req> Progress<S, Req> {
-    /// Releases the service that was made ready: it may hold a place that other calls need.
+    /// Releases the service that was made ready, since it may hold a permit that other calls need.
     pub(super) fn give_back(&mut self) {
         if let Again::Kept(_, service) = &mut self.again {
             *service = service.clone();

@@ -4,20 +4,22 @@ use std::time::Duration;
 
 /// A call that failed at least once.
 pub(super) struct History {
-    // The failure of the last attempt, with its result, in case there is no later one.
+    // The failure of the last attempt, with its result, for the case that no later attempt can be
+    // made.
     pub(super) failure: Option<Failure>,
     pub(super) attempts: u32,
     pub(super) ceilings: OwnWaits,
     pub(super) waits: Vec<Duration>,
-    // The tool's share of the budget: the last attempt moves the call with its name.
+    // The tool's share of the budget. Kept because the last attempt moves the call, and with it the
+    // name.
     pub(super) share: u64,
     // Until when the current attempt may begin.
     pub(super) begin_by: Option<BeginBy>,
-    // One new session is normal in the protocol. A server that loses each session is not.
+    // One lost session is normal. A server that loses each session is not.
     pub(super) lost_its_session: bool,
-    // An attempt may have run, whatever happened to later ones.
+    // An attempt may have run, even if later ones did not.
     pub(super) may_have_run: bool,
-    // It may have run, by hints that no longer hold.
+    // An attempt may have run, and the hints that permitted it no longer hold.
     pub(super) ran_by_old_hints: bool,
 }
 

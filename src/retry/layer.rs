@@ -23,7 +23,7 @@ use tower::Layer;
 #[derive(Clone, Debug)]
 pub struct RetryLayer {
     pub(super) table: Arc<Table<Settings>>,
-    // The settings of the table, to build it again inside a preset.
+    // The settings, to build the layer again inside a preset.
     pub(super) builder: Arc<RetryBuilder>,
 }
 
@@ -45,7 +45,7 @@ impl RetryLayer {
         RetryBuilder::new()
     }
 
-    /// The longest that a call without progress may take in all. `None` without a limit.
+    /// How long a call without progress may take in all. `None` without a limit.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         self.limits().deadline
@@ -61,12 +61,12 @@ impl RetryLayer {
         &self.table.layer().limits
     }
 
-    /// Its limits of time, and its policies.
+    /// The layer's own policy, and its policies for tools.
     pub(crate) fn said(&self) -> (&Policy, &Policies) {
         (&self.builder.policy, &self.builder.policies)
     }
 
-    /// The same layer with the settings of a stack. The budget is kept, unless they set one.
+    /// The same layer with the settings of a stack. Keeps its budget, unless they set one.
     pub(crate) fn within(
         &self,
         stack: &Policy,

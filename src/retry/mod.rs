@@ -16,7 +16,7 @@
 //! | may have run, but says `retryable: true` in a structured envelope of the call, or has a code that is documented as safe to repeat | yes |
 //! | may have run | no; the failure has [`Stopped::MayHaveRun`], and the model is asked to verify first |
 //!
-//! [`override_verdict`] has the last word. It may stop any repeat. It may permit one for a tool that
+//! [`override_verdict`] is applied last. It may stop any repeat. It may permit one for a tool that
 //! it names, if waiting may help.
 //!
 //! `Clone` of the request only makes a repeat possible; it does not permit one.
@@ -92,18 +92,18 @@
 //!
 //! # When to use it
 //!
-//! Outside [`classify`](crate::classify) and all layers that limit concurrency, so that nothing is
-//! held while it waits. Inside [`is_error`](crate::is_error), because a result cannot be recognized
-//! as a failure. Twice in a stack does no harm: the outer layer does not repeat what the inner one
-//! gave up.
+//! Outside [`classify`](crate::classify) and all layers that limit concurrency, so that no permit
+//! is held while it waits. Inside [`is_error`](crate::is_error), because this layer does not see a
+//! flagged result as a failure. Two of these layers in a stack do no harm: the outer one does not
+//! repeat a call that the inner one gave up.
 //!
 //! # Without `classify`
 //!
-//! This layer believes the claims of a [`Failure`](crate::Failure) about whether the call ran,
-//! whoever made it. [`classify`](crate::classify) is the border that resets the claims about another
-//! call. A tool may call on through a stack or a connection of its own, and pass on a failure by `?`.
-//! Without a border in between, such a tool **runs again after half its work**. So without
-//! `classify`, make new failures of those errors in the tool.
+//! This layer believes every claim of a [`Failure`](crate::Failure) about whether the call ran.
+//! [`classify`](crate::classify) resets claims about another call. A tool may use a stack or a
+//! connection of its own, and pass on its failure with `?`. Without `classify` in between, such a
+//! tool **runs again although it has done half its work**. So without `classify`, convert those
+//! errors to new failures in the tool.
 //!
 //! # Cancellation
 //!

@@ -23,7 +23,8 @@ use std::{
 use tokio::time::Instant;
 use tower::Service;
 
-/// The progress of one call: its attempts and waits so far, and what a further attempt needs.
+/// The state of one call: its attempts and waits so far, and the service and request for a further
+/// attempt.
 pub(super) struct Progress<S, Req> {
     table: Arc<Table<Settings>>,
     place: Place,
@@ -69,7 +70,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         self.settings().limits
     }
 
-    /// The call is polled: its limits count from the first time.
+    /// Starts the clock of the call's limits, at the first poll.
     #[inline]
     pub(super) fn begin(&mut self) {
         self.clock.begin();
@@ -150,15 +151,14 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         } else {
             let hint = failure.retry_after().max(asked);
             decide::wait(hint, ceiling, rooms, settings).inspect_err(|_| {
-                // The caller has to wait as long.
+                // Tell the caller to wait as long.
                 if let Some(asked) = asked.filter(|asked| hint == Some(*asked)) {
                     failure.set_retry_after(asked);
                 }
             })?
         };
-        // Last, so that only repeats that are made cost budget. The end of a good connection or of a
-        // session happens to all calls at the same time, and is no sign of overload: it costs no
-        // budget.
+        // Checked last, so that only repeats that are made cost budget. A lost connection or session
+        // affects all calls at the same time and is not a sign of overload, so it costs no budget.
         let is_free = is_session_loss || failure.is_paced();
         let budget = settings.budget.as_ref().filter(|_| !is_free);
         if budget.is_some_and(|budget| !budget.withdraw(share)) {
@@ -171,7 +171,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         Ok(wait)
     }
 
-    /// Whether a repeat is safe. If not, and waiting might help, the reason.
+    /// Whether a repeat is safe. The error is the reason, if waiting might help.
     fn pass_gate(&self, failure: &Failure) -> Result<(), Option<Stopped>> {
         let history = self.history.as_ref();
         let ran_before = history.is_some_and(|call| call.ran_by_old_hints);
@@ -180,8 +180,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         overrides.pass(self.again.call(), failure, verdict)
     }
 
-    /// Checks the call again before its repeat: its hints may have been withdrawn during the wait.
-    /// Returns the final failure and the reason.
+    /// Checks the call again before its repeat, since its hints may have changed during the wait.
+    /// Returns the final failure and the reason if a repeat is no longer permitted.
     pub(super) fn pass_again(&mut self) -> Result<(), (Failure, Option<Stopped>)> {
         let before = self.word;
         self.look_again();
@@ -220,7 +220,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         if may_have_run && failure.delivery().did_not_run() {
             failure = failure.may_have_run();
         }
-        // An inner retry may have made more than the single attempt of this one.
+        // An inner retry may have counted more attempts than this one.
         if let Some(call) = history.filter(|call| call.attempts > 1) {
             let mut waits = std::mem::take(&mut call.waits);
             // The wait for an attempt that could not be made counts too.
@@ -231,8 +231,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         failure.spent()
     }
 
-    /// Checks the call again: its hints, and with them its policy, may have changed during the
-    /// attempt. What was not permitted at the start stays so.
+    /// Checks the call again, since its hints, and with them its policy, may have changed during
+    /// the attempt. A repeat that was not permitted at the start stays forbidden.
     pub(super) fn look_again(&mut self) {
         let mut word = self.word;
         if let Some(call) = self.again.call() {
@@ -268,7 +268,7 @@ where
     /// Makes the next attempt, on the instance that was made ready for it.
     #[inline]
     pub(super) fn repeat(&mut self) -> S::Future {
-        // The deadline itself drops the call.
+        // The deadline needs no window: it drops the call.
         let window = self
             .last_begin()
             .filter(|(_, stopped)| *stopped == Stopped::Window);

@@ -67,7 +67,7 @@ where
         let mut place = table.find(&call);
         if let Some(options) = call.options() {
             let own = Table::of_call(table.at(place).with(options));
-            // Whether it may be repeated is the caller's word, or that of its policy as of then.
+            // With a `repeat_ok` of the caller, a later change of the policy does not matter.
             table = Arc::new(match options.repeat_ok {
                 Some(_) => own,
                 None => own.after(table, place),
@@ -76,7 +76,7 @@ where
         }
         let settings = table.at(place);
         let word = settings.word_on(&call);
-        // The attempts' own limits are others' business.
+        // The timeout of attempts belongs to another layer.
         let has_deadline = settings.limits.deadline.is_some();
         let reports = call.progress().filter(|_| has_deadline);
         let running = reports.map(call::Progress::attempt);
@@ -84,7 +84,7 @@ where
         if let Some(gate) = &settings.gate
             && !gate.admits(gate.target(&call))
         {
-            // What was made ready may hold a place that others need meanwhile: it is given back.
+            // The instance that was made ready may hold a permit that other calls need. Release it.
             let fresh = self.inner.clone();
             drop(mem::replace(&mut self.inner, fresh));
             let again = Again::Kept(call, self.inner.clone());
@@ -92,8 +92,8 @@ where
             let progress = Progress::new(table, place, word, again, running, ledger, span);
             return ResponseFuture::held(progress);
         }
-        // The instance that was made ready takes the first attempt. The clone is not ready: the
-        // future readies it before every further one.
+        // Call the instance that was made ready. The clone is not ready, so the future readies it
+        // before every further attempt.
         let again = if settings.max_attempts > 1 {
             Again::Kept(call.clone(), self.inner.clone())
         } else {

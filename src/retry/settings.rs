@@ -10,14 +10,14 @@ use std::{fmt, sync::Arc, time::Duration};
 /// The default limit of hints, if the retry window is not shorter.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
 
-/// The settings for a call: those of the layer, or of a policy in it.
+/// The settings of a call, from the layer or from a policy in it.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) limits: Limits,
     pub(super) max_attempts: u32,
     pub(super) waits: Waits,
     pub(super) jitter: Jitter,
-    // Only if it is set; else it follows the retry window.
+    // Set only by the user. Otherwise it follows the retry window.
     pub(super) max_retry_after: Option<Duration>,
     pub(super) budget: Option<SharedBudget>,
     pub(super) trusts_server: bool,
@@ -32,7 +32,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// The same for a call with settings of its own.
+    /// The same, with the call's own options.
     pub(super) fn with(&self, options: &CallOptions) -> Self {
         Self {
             limits: self.limits.with(options),
@@ -50,15 +50,16 @@ impl Settings {
         })
     }
 
-    /// Whether a call may run twice, as far as it is known.
+    /// Whether a call may run twice, and by which source.
     #[inline]
     pub(super) fn word_on(&self, call: &impl ToolCall) -> Word {
         let said = self.may_run_twice.or_else(|| self.repeat_ok.ask(call));
         match said.or(self.else_repeat_ok) {
             Some(true) => Word::MayRunTwice,
-            // The user's answer is about runs, and the server makes one.
+            // The user's answer is about running twice, and this server runs the call once.
             _ if self.trusts_server && call.runs_once() => Word::RunsOnce,
-            // Then a refusal is only a claim of that server, also for a tool that may not run twice.
+            // Checked before a `Some(false)`: a refusal by a server that is not trusted does not
+            // count for any tool.
             Some(false) | None if !self.trusts_server => Word::ServerIsNotTrusted,
             Some(false) => Word::NeverTwice,
             None if call.hints().may_repeat() => Word::Hinted,
@@ -67,10 +68,10 @@ impl Settings {
     }
 }
 
-/// The answers about running a call twice, the strictest first.
+/// The answers about running a call twice, strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Word {
-    /// None, and the server's claims do not count.
+    /// No answer, and the server is not trusted.
     ServerIsNotTrusted,
     NeverTwice,
     Unsaid,
@@ -86,7 +87,7 @@ pub(super) enum Word {
 pub(super) struct RepeatOk(pub(super) Option<Arc<AskUser>>);
 
 impl RepeatOk {
-    /// Only tools: a prompt or a resource may have the name of a tool.
+    /// Asks only for tools, since a prompt or a resource may have the name of a tool.
     #[inline]
     fn ask(&self, call: &impl ToolCall) -> Option<bool> {
         let ask = self.0.as_ref()?;

@@ -11,23 +11,22 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How many tools have a share of their own. The names come from callers, so there may be any number.
-/// A further tool takes the place of the one whose share was unused for the longest time, if that is
-/// long. All others have one share together.
+/// How many tools have a share of their own. Bounded, because the names come from callers. A further
+/// tool replaces the tool whose share was unused for the longest time, if that is at least
+/// [`UNUSED`]. All other tools have one share together.
 const TOOLS: usize = 256;
 
-/// How long an unused share keeps its place. A caller that always uses new names gets no more shares
-/// than there are places in this time.
+/// How long an unused share keeps its place. So a caller that always uses new names gets at most
+/// [`TOOLS`] shares in this time.
 const UNUSED: Duration = Duration::from_secs(60);
 
-/// The tools beyond that number.
+/// The share of all tools beyond that number.
 const OTHERS: u64 = u64::MAX;
 
-/// The share of each tool in a budget: half of a full budget at first, and then what its own
-/// successes pay. Time pays nothing into it, so that the number of tools does not matter in an
-/// outage.
+/// The share of each tool in a budget: half of a full budget at first, then paid by the tool's own
+/// successes. Time pays nothing into it, so that many tools do not get more repeats in an outage.
 pub(super) struct Shares {
-    // By a hash of the name. Only tools whose share is not full are in it.
+    // Shares that are not full, by a hash of the tool's name.
     left: Mutex<HashMap<u64, Share>>,
     any_is_spent: AtomicBool,
     first: i64,
@@ -49,7 +48,7 @@ impl Shares {
         }
     }
 
-    /// Whether a success of a tool may have to be paid in.
+    /// Whether there is a share that a success may have to pay into.
     #[inline]
     pub(super) fn any_is_spent(&self) -> bool {
         self.any_is_spent.load(Relaxed)
@@ -63,14 +62,15 @@ impl Shares {
             return;
         };
         share.left = share.left.saturating_add(amount).min(self.full);
-        // A tool without an entry has its first share: a full one, unless time pays nothing at all.
+        // A tool without an entry has its first share. That is a full one, unless time pays
+        // nothing.
         if share.left == self.full && self.first == self.full {
             all.remove(&tool);
             self.any_is_spent.store(!all.is_empty(), Relaxed);
         }
     }
 
-    /// Takes one repeat, if the tool's share has it.
+    /// Takes one repeat from the tool's share, if there is one left.
     pub(super) fn withdraw(&self, tool: u64) -> bool {
         let mut all = self.lock();
         self.any_is_spent.store(true, Relaxed);
@@ -93,7 +93,7 @@ impl Shares {
     }
 }
 
-/// The place of a tool's share, new or old. Makes room for it if possible.
+/// The key of a tool's share. Makes room for a new one if possible.
 fn place(all: &mut HashMap<u64, Share>, tool: u64, now: Instant) -> u64 {
     if all.len() < TOOLS || all.contains_key(&tool) {
         return tool;
@@ -110,8 +110,8 @@ fn place(all: &mut HashMap<u64, Share>, tool: u64, now: Instant) -> u64 {
     }
 }
 
-/// The number of a tool's share in the budget. All resources have one together, since each has its
-/// own name, and so have all prompts.
+/// The key of a tool's share in the budget. All resources have one share together, since each has
+/// its own name. So have all prompts.
 pub(super) fn share(call: &(impl ToolCall + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     let method = call.method();

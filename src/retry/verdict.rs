@@ -29,7 +29,7 @@ pub enum Override {
     RepeatTool(&'static str),
 }
 
-/// The user's last word.
+/// The user's override of verdicts.
 #[derive(Clone, Default)]
 pub(super) struct Overrides(Option<Arc<LastWord>>);
 
@@ -42,7 +42,8 @@ impl Overrides {
         Self(Some(Arc::new(last_word)))
     }
 
-    /// Whether a call with this verdict passes the gate. If not, and waiting might help, the reason.
+    /// Whether a call with this verdict passes the gate. The error is the reason, if waiting might
+    /// help.
     pub(super) fn pass(
         &self,
         call: Option<&impl ToolCall>,

@@ -44,7 +44,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         });
     }
 
-    /// Reports the limit that an attempt ran into, unless an inner layer did.
+    /// Reports the limit that an attempt reached, unless an inner layer did.
     pub(super) fn tell_limit(&self, failure: &mut Failure) {
         if failure.is_limit_told() || !self.settings().observers.is_own() {
             return;

@@ -1,4 +1,4 @@
-//! Rules out most words by their first two characters.
+//! A fast check that rules out most words by their first two characters.
 
 /// A set of the first two characters of names.
 pub(super) struct Beginnings {
@@ -9,21 +9,22 @@ pub(super) struct Beginnings {
 impl Beginnings {
     pub(super) const NONE: Self = Self { seconds: [0; 128] };
 
-    /// With a name in ASCII that has at least two characters.
+    /// Adds a name. It must be ASCII, with at least two characters.
     pub(super) const fn with(mut self, name: &str) -> Self {
         let name = name.as_bytes();
         self.seconds[name[0] as usize] |= 1 << name[1];
         self
     }
 
-    /// With the second and the third character of a name in ASCII that has as many.
+    /// Adds the second and third character of a name. It must be ASCII, with at least three
+    /// characters.
     pub(super) const fn with_next(mut self, name: &str) -> Self {
         let name = name.as_bytes();
         self.seconds[name[1] as usize] |= 1 << name[2];
         self
     }
 
-    /// With all of these names.
+    /// Adds all of these names.
     pub(super) const fn with_all(mut self, names: &[&str]) -> Self {
         let mut at = 0;
         while at < names.len() {
@@ -33,12 +34,13 @@ impl Beginnings {
         self
     }
 
-    /// Whether one of the names may begin a text.
+    /// Whether the text may begin with one of the names.
     pub(super) fn may_begin(&self, text: &[u8]) -> bool {
         matches!(text, [first, second, ..] if self.has(*first, *second))
     }
 
-    /// The same ignoring case, if all names have only small letters and spaces.
+    /// Like [`may_begin`](Self::may_begin), but ignores case. The names must have only lower-case
+    /// letters and spaces.
     pub(super) fn may_begin_in_any_case(&self, text: &[u8]) -> bool {
         matches!(text, [first, second, ..] if self.has(first | 0x20, second | 0x20))
     }

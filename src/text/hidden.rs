@@ -1,8 +1,8 @@
-//! Characters that are not seen, and the cut at a limit.
+//! Escapes invisible characters, and cuts texts at a limit.
 
 use std::fmt::Write;
 
-/// At most the first `limit` bytes of a text, in whole characters.
+/// The first `limit` bytes of a text at most, cut between characters.
 pub(crate) fn first(text: &str, limit: usize) -> &str {
     let mut end = limit.min(text.len());
     while !text.is_char_boundary(end) {
@@ -36,11 +36,11 @@ pub(crate) fn escaped(text: &str, limit: usize, kept: &[char]) -> String {
     out
 }
 
-/// Whether a character after this one is invisible, or changes how its neighbours read: a control
-/// character, a line end for some readers, or a mark for the direction of the text.
+/// Whether `c` is invisible after the character `before`, or changes how its neighbours are shown:
+/// a control character, a line separator, or a mark for the direction of the text.
 ///
-/// Joiners and the two selectors of a style belong to emoji and to some scripts. One of them is
-/// seen if it follows a visible character outside of ASCII.
+/// Joiners and variation selectors are part of emoji and of some scripts. They count as visible
+/// after a visible character outside of ASCII.
 pub(crate) fn is_hidden(before: char, c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
@@ -51,7 +51,7 @@ pub(crate) fn is_hidden(before: char, c: char) -> bool {
     c.is_control() || is_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// Whether nothing of a text can be seen.
+/// Whether a text has no visible character.
 pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(|c| {
         c.is_whitespace() || c.is_control() || is_joining(c) || is_invisible(c) || c == '\u{2800}'
@@ -62,7 +62,7 @@ fn is_joining(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe0e}' | '\u{fe0f}')
 }
 
-/// Unicode's default-ignorable characters, the marks of direction, and fillers without a shape.
+/// Unicode's default-ignorable characters, direction marks, and blank fillers.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,

@@ -1,4 +1,4 @@
-//! Reads the names of secrets.
+//! Decides by its name whether a value is secret.
 
 use super::{
     beginnings::Beginnings,
@@ -10,12 +10,12 @@ use arrayvec::ArrayVec;
 /// The longest part of a name that is read.
 const LONGEST: usize = 128;
 
-/// What a name says about its value.
+/// What a name implies about its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Harmless,
     Secret,
-    /// Secret unless it is a number: `tokens` may be counted.
+    /// Secret unless it is a number: `tokens` may be a count.
     SecretUnlessCounted,
 }
 
@@ -30,7 +30,7 @@ pub(crate) fn read(name: &str) -> Key {
     }
 }
 
-/// A name with letters beyond ASCII: of another script, or with marks and widths that do not matter.
+/// Reads a name with letters outside of ASCII: of another script, with accents, or full-width.
 #[cold]
 fn foreign(name: &str) -> Key {
     let name = first(name, LONGEST);
@@ -52,7 +52,7 @@ fn foreign(name: &str) -> Key {
     }
 }
 
-/// The same for words of a sentence. The last one has to end the name of a secret.
+/// Reads words of a sentence. They count only if the last word ends the name of a secret.
 pub(crate) fn read_to_the_end(words: &str) -> Key {
     if may_be_secret(words.as_bytes()) {
         Words::of(words).read(true)
@@ -61,7 +61,7 @@ pub(crate) fn read_to_the_end(words: &str) -> Key {
     }
 }
 
-/// The pairs of letters of which the name of a secret has one.
+/// The name of each secret contains one of these pairs of letters.
 static PAIRS: Beginnings = Beginnings::NONE.with_all(&[
     "pa", "pw", "pi", "se", "to", "ke", "au", "cr", "co", "be", "ot", "jw", "si", "ds", "mn", "cv",
     "ss", "hm",
@@ -72,7 +72,7 @@ fn may_be_secret(name: &[u8]) -> bool {
         .any(|pair| PAIRS.has(pair[0] | 0x20, pair[1] | 0x20))
 }
 
-/// The words of a name, in small letters one after the other.
+/// The words of a name, in lower case and without separators.
 struct Words {
     letters: ArrayVec<u8, LONGEST>,
     ends: ArrayVec<u8, LONGEST>,
@@ -95,7 +95,7 @@ impl Words {
             if begins || !byte.is_ascii_alphanumeric() {
                 words.end();
             }
-            // Digits number a thing: `password2`.
+            // Digits are ignored, as in `password2`.
             if byte.is_ascii_alphabetic() {
                 words.letters.push(byte.to_ascii_lowercase());
             }
@@ -137,7 +137,7 @@ impl Words {
         Key::Harmless
     }
 
-    /// A signature of a request, and not of a function.
+    /// Whether it is the signature of a request, and not of a function.
     fn is_signature(&self, at: usize, word: &[u8]) -> bool {
         matches!(word, b"signature" | b"sig")
             && (0..at).any(|before| {

@@ -1,4 +1,4 @@
-//! The only way out for text.
+//! Masks and escapes all text that leaves the crate.
 //!
 //! All text that this crate writes to a log line, an event or a span passes [`redacted`], which masks
 //! secrets, or [`shown`], which also bounds and escapes it. A secret is recognized by the
@@ -26,26 +26,26 @@ pub(crate) use self::{
 };
 use std::borrow::Cow;
 
-/// The longest part of a text that is read for secrets, or as JSON. It is more than is ever written,
-/// so that a secret is seen before it is cut.
+/// How much of a text is searched for secrets, or read as JSON. More than is ever written, so that a
+/// secret is found before it is cut.
 pub(crate) const SCAN_LIMIT: usize = 16 * 1024;
 
-/// The longest part of a message that is kept or written.
+/// The most bytes of a message that are kept or written.
 pub(crate) const MESSAGE_LIMIT: usize = 4 * 1024;
 
-/// The longest part of a name that is shown or written.
+/// The most bytes of a name that are shown or written.
 pub(crate) const NAME_LIMIT: usize = 256;
 
 /// The mark in place of a secret.
 pub(crate) const MASK: &str = "[masked]";
 
-/// At most the first 16 KiB of a text, masked. Hidden characters stay.
+/// The first 16 KiB of a text at most, masked. Hidden characters are kept.
 pub(crate) fn redacted(text: &str) -> Cow<'_, str> {
     scope::redacted(without_shapes(text))
 }
 
-/// The texts of several errors as one. Each is masked by itself, since their neighbourhood means
-/// nothing.
+/// Joins the texts of several errors. Each is masked by itself, because the end of one text and the
+/// start of the next do not belong together.
 pub(crate) fn joined(texts: impl Iterator<Item = String>) -> String {
     let mut out = String::new();
     for text in texts {
@@ -60,8 +60,8 @@ pub(crate) fn joined(texts: impl Iterator<Item = String>) -> String {
     hooked(&out).into_owned()
 }
 
-/// The same, if secrets by shape may be read: only the hook, and without the secrets of the calls
-/// around this one.
+/// Masks the values of the current calls and applies the user's hook. Does not look for secrets by
+/// shape.
 pub(crate) fn hooked(text: &str) -> Cow<'_, str> {
     scope::redacted(Cow::Borrowed(first(text, SCAN_LIMIT)))
 }
@@ -71,29 +71,29 @@ pub(crate) fn shown(text: &str, limit: usize) -> String {
     escaped(&redacted(text), limit, &[])
 }
 
-/// The same for a name or an id.
+/// Like [`shown`], with the limit of a name or an id.
 pub(crate) fn shown_name(name: &str) -> String {
     shown(name, NAME_LIMIT)
 }
 
-/// Whether a name is that of a secret, whatever its case and its separators.
+/// Whether it is the name of a secret, in any case and with any separators.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     keys::read(name) != Key::Harmless
 }
 
-/// Whether a number under that name is secret.
+/// Whether a number with this name is secret.
 pub(crate) fn is_name_of_secret_number(name: &str) -> bool {
     keys::read(name) == Key::Secret
 }
 
-/// Whether a member of a secret object only describes it: its type, its method.
+/// Whether a member only describes the secret object that it is in, such as its type.
 pub(crate) fn is_description(name: &str) -> bool {
     names::ABOUT
         .iter()
         .any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Whether the key of a secret object is the name of a field, and no secret.
+/// Whether a key in a secret object is the name of a field, and not itself a secret.
 pub(crate) fn is_field(name: &str) -> bool {
     name.len() < 4
         || is_description(name)
@@ -105,7 +105,7 @@ pub(crate) fn is_field(name: &str) -> bool {
             .any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Adds the secrets of a text by their shape. Returns whether there are any.
+/// Adds the secrets that are found in a text by shape. Returns whether there are any.
 pub(crate) fn collect(text: &str, secrets: &mut Secrets) -> bool {
     shapes::each(first(text, SCAN_LIMIT), &mut |secret| {
         collect_secret(secret, secrets);
@@ -117,8 +117,8 @@ pub(crate) fn has_secret(text: &str) -> bool {
     !shapes::find(first(text, SCAN_LIMIT)).is_empty()
 }
 
-/// Adds a secret, and its parts that others may quote: secrets by shape in it (the password of a
-/// URL), and its lines and words.
+/// Adds a secret, and those parts of it that other texts may quote alone: secrets by shape in it
+/// (the password of a URL), and its lines and words.
 pub(crate) fn collect_secret(secret: &str, secrets: &mut Secrets) {
     secrets.add(secret);
     shapes::each(first(secret, SCAN_LIMIT), &mut |part| secrets.add(part));

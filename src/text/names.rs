@@ -1,4 +1,4 @@
-//! The words of which names of secrets are made.
+//! The words that occur in the names of secrets.
 
 /// Names of secrets, without case and separators: at the end of a word (`PGPASSWORD`), or over
 /// several words (`api-key`).
@@ -108,7 +108,7 @@ pub(super) const FOREIGN: &[&str] = &[
 /// Names that count if they are the whole name.
 pub(super) const WHOLE: &[&str] = &["session", "signature"];
 
-/// A word like these at the end of a name: the value describes the secret, and is none.
+/// At the end of a name: the value describes a secret and is not one itself.
 pub(super) const ABOUT: &[&str] = &[
     "length",
     "len",
@@ -187,12 +187,12 @@ pub(super) const ABOUT: &[&str] = &[
     "on",
 ];
 
-/// A word like these at the beginning of a name, or right before: the same.
+/// The same, at the beginning of a name or directly before the name of a secret.
 pub(super) const ABOUT_FIRST: &[&str] = &[
     "max", "min", "num", "number", "total", "has", "is", "requires", "require", "needs",
 ];
 
-/// A measure right after it: the same, whatever it is a measure of.
+/// The same, directly after the name of a secret.
 pub(super) const MEASURES: &[&str] = &[
     "count", "counts", "counter", "length", "len", "size", "limit", "limits", "budget", "usage",
     "per",

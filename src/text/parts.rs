@@ -1,15 +1,15 @@
-//! The parts of a secret that others may quote alone.
+//! The parts of a secret that other texts may quote alone.
 
 use super::shapes::{is_random, is_word};
 
-/// A shorter line or password is too often a word of something else.
+/// Shorter lines and passwords would match too many ordinary words.
 const SHORTEST: usize = 4;
 
-/// A key of 4096 bits has about fifty.
+/// Enough for a key: one of 4096 bits has about fifty lines.
 const MOST_LINES: usize = 128;
 
-/// Sees each part of a secret: its lines, the credential after a scheme, the password after a user,
-/// the values of a list such as that of cookies. Also sees all of it as it was before it was escaped.
+/// Calls `see` with each part of a secret: its lines, the credential after a scheme, the password
+/// after a user, and the values of a list such as cookies. Does the same for the unescaped secret.
 pub(super) fn each(secret: &str, see: &mut dyn FnMut(&str)) {
     each_as_written(secret, see);
     let decoded = [percent_decoded(secret), unescaped(secret)];
@@ -23,7 +23,7 @@ fn each_as_written(secret: &str, see: &mut dyn FnMut(&str)) {
     let secret = secret.trim();
     if secret.contains('\n') {
         let lines = secret.lines().map(str::trim);
-        // The first and the last line of a PEM block are known to all.
+        // The first and the last line of a PEM block are not secret.
         let is_one = |line: &&str| line.len() >= 2 * SHORTEST && !line.starts_with("-----");
         lines.filter(is_one).take(MOST_LINES).for_each(&mut *see);
         return;
@@ -81,7 +81,7 @@ fn percent_decoded(text: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&out).into_owned())
 }
 
-/// Without the escapes of JSON.
+/// Decodes the escapes of JSON.
 fn unescaped(text: &str) -> Option<String> {
     if !text.contains('\\') {
         return None;

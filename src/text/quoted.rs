@@ -1,17 +1,17 @@
-//! A text that quotes values: as they are, or escaped.
+//! Finds values in a text, as they are or escaped.
 
 use super::first;
 use std::ops::Range;
 
-/// A longer entity of HTML is none.
+/// No HTML entity is longer.
 const LONGEST_ENTITY: usize = 12;
 
-/// Reads characters however they are written, and counts what that costs.
+/// Compares characters in any escaped form, and counts the steps.
 pub(super) struct Quoted<'t> {
     pub(super) text: &'t str,
-    /// How much may still be read.
+    /// How many steps are left.
     pub(super) steps: usize,
-    /// The backslashes that were read last: they are asked for again and again.
+    /// The last run of backslashes, kept because it is needed several times.
     run: Range<usize>,
 }
 
@@ -24,13 +24,13 @@ impl<'t> Quoted<'t> {
         }
     }
 
-    /// How long a character is as it is written there, if it is there: as it is, else escaped.
+    /// The length of `c` in the text at `at`, if it is there: first as itself, then escaped.
     pub(super) fn literal(&mut self, at: usize, c: char, ignores_case: bool) -> Option<usize> {
         self.itself(at, c, ignores_case)
             .or_else(|| self.escape_of(at, c))
     }
 
-    /// The same, escaped first.
+    /// The same, first escaped, then as itself.
     pub(super) fn encoded(&mut self, at: usize, c: char, ignores_case: bool) -> Option<usize> {
         self.escape_of(at, c)
             .or_else(|| self.itself(at, c, ignores_case))
@@ -56,7 +56,7 @@ impl<'t> Quoted<'t> {
         }
     }
 
-    /// JSON in JSON doubles its backslashes, so any number of them is one.
+    /// JSON in JSON doubles its backslashes, so any number of them counts as one.
     fn backslashed(&mut self, at: usize, c: char) -> Option<usize> {
         let run = self.run_end(at)?;
         let escape = &self.text[run..];
@@ -84,7 +84,7 @@ impl<'t> Quoted<'t> {
         (one == c).then_some(run + 1 - at)
     }
 
-    /// Where the backslashes that stand there end; none if that is more than may be read.
+    /// The end of the backslashes at `at`. `None` if there are not enough steps left.
     pub(super) fn run_end(&mut self, at: usize) -> Option<usize> {
         if !self.run.contains(&at) {
             let run = self.text.as_bytes()[at..].iter();
@@ -133,7 +133,7 @@ fn percent_encoded(rest: &[u8], c: char) -> Option<usize> {
     (rest.len() >= 3 * bytes.len()).then_some(3 * bytes.len())
 }
 
-/// `u00e9` or `u{e9}`: its number and its length.
+/// Reads `u00e9` or `u{e9}`. Returns its code point and its length.
 fn code_point(escape: &str) -> Option<(u32, usize)> {
     let digits = escape.strip_prefix('u')?;
     let (hex, length) = match digits.strip_prefix('{') {

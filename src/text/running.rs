@@ -24,13 +24,14 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How long the values of a call are kept after its end, for what still quotes it.
+/// How long the values of a call are kept after its end, because later texts may still quote them.
 const TRAIL: Duration = Duration::from_secs(10);
 
-/// So many calls that ended are kept.
+/// How many ended calls are kept.
 const MOST_ENDED: usize = 64;
 
-/// How many comparisons one text may take, for all calls together. Then its rest is masked.
+/// How many comparisons one text may cost, for all calls together. After that, the rest of the text
+/// is masked.
 const STEPS: usize = 1 << 20;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -46,7 +47,7 @@ struct Calls {
     ended: VecDeque<(Instant, Arc<Own>)>,
 }
 
-/// A call that runs until this is dropped.
+/// Marks a call as running until it is dropped.
 pub(super) struct Running(u64);
 
 impl Running {
@@ -91,7 +92,7 @@ fn lock() -> MutexGuard<'static, Calls> {
     CALLS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Masks the values of all these calls, then asks their hooks.
+/// Masks the values of all these calls, then applies their hooks.
 #[inline]
 pub(super) fn redacted(text: Cow<'_, str>) -> Cow<'_, str> {
     if COUNT.load(Relaxed) == 0 {
@@ -118,7 +119,7 @@ fn with_all(text: Cow<'_, str>) -> Cow<'_, str> {
             text = Cow::Owned(masked);
         }
     }
-    // Most calls have the same hook.
+    // Most calls share one hook: apply it once.
     let mut asked: Vec<*const ()> = Vec::new();
     for hook in calls.iter().filter_map(|own| own.hook.as_deref()) {
         let place = std::ptr::from_ref(hook).cast::<()>();

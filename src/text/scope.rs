@@ -1,4 +1,4 @@
-//! The secrets of the call that is being polled.
+//! The secrets and the hook of the call that is being polled.
 
 use super::{
     MASK, Secrets,
@@ -24,7 +24,7 @@ thread_local! {
 /// The values that one call masks, and its user's hook.
 pub(crate) struct Redaction {
     own: Arc<Own>,
-    /// That of the outer call: a tool may call tools.
+    /// The redaction of the outer call: a tool may call tools.
     outer: Option<Arc<Redaction>>,
     _running: Running,
 }
@@ -36,7 +36,8 @@ pub(super) struct Own {
 }
 
 impl Redaction {
-    /// `None` if there is nothing to do. The call that is being polled stays in force.
+    /// `None` if there is nothing to mask and no hook. Keeps the redaction of the current call as
+    /// the outer one.
     pub(crate) fn new(secrets: Secrets, hook: Option<Arc<Hook>>) -> Option<Arc<Self>> {
         if secrets.is_empty() && hook.is_none() {
             return None;
@@ -72,7 +73,7 @@ impl Redaction {
         }
     }
 
-    /// The hook of the inner call, or of the one around it.
+    /// Applies the hook of the inner call, or else that of the outer one.
     fn hooked<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match (&self.own.hook, &self.outer) {
             (Some(hook), _) => hooked(&**hook, text),
@@ -90,13 +91,13 @@ impl Redaction {
     }
 }
 
-/// The hook's text. If it panics, the mask.
+/// Applies the hook. If it panics, returns the mask.
 pub(super) fn hooked<'a>(hook: &Hook, text: &'a str) -> Cow<'a, str> {
     let hooked = catch_unwind(AssertUnwindSafe(|| hook(text)));
     hooked.unwrap_or(Cow::Borrowed(MASK))
 }
 
-/// Runs a function with these values and this hook; without a hook, with the current one.
+/// Runs a function with this redaction as the current one. `None` keeps the current one.
 #[inline]
 pub(crate) fn within<T>(redaction: Option<&Arc<Redaction>>, run: impl FnOnce() -> T) -> T {
     let _outside_again = Leaves(IS_INSIDE.replace(true));
@@ -123,7 +124,8 @@ impl Drop for Restores {
     }
 }
 
-/// Masks the values of the current call, then calls its hook. Outside a call, those of all calls.
+/// Masks the values of the current call, then applies its hook. Outside a call, does so for all
+/// calls.
 pub(super) fn redacted(text: Cow<'_, str>) -> Cow<'_, str> {
     let Some(current) = CURRENT
         .try_with(|current| current.borrow().clone())

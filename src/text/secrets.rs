@@ -1,4 +1,4 @@
-//! The values that were masked in the arguments of a call, found again in other texts.
+//! Finds the values that were masked in the arguments of a call in other texts.
 
 use super::{MASK, NAME_LIMIT, SCAN_LIMIT, first, quoted::Quoted};
 use std::{
@@ -8,27 +8,28 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
 };
 
-/// So many values of one call are kept, and so many bytes of them. Where there are more, long texts are
+/// How many values of one call are kept, and how many bytes in all. If a call has more, long texts are
 /// masked as a whole.
 const MOST: usize = 1024;
 const MOST_BYTES: usize = 1024 * 1024;
 
-/// Shorter values are masked only where they stand as a word of their own.
+/// Shorter values are masked only as a whole word.
 const SHORT: usize = 4;
 
-/// The same for a word of small letters this short: it is part of others.
+/// The same for shorter values of lower-case letters: they are part of many other words.
 const WORD: usize = 6;
 
-/// In a value this long, the case of letters does not matter.
+/// Values at least this long are compared without case.
 const LONG: usize = 8;
 
-/// A value that is cut at the end of a text is known by so many characters.
+/// How many characters identify a value that is cut at the end of a text.
 const BEGINNING: usize = 6;
 
-/// How many comparisons all texts of a call may take. Then long texts are masked as a whole.
+/// How many comparisons all texts of a call may cost together. After that, long texts are masked as
+/// a whole.
 const STEPS: usize = 1 << 21;
 
-/// Values that are not to be read anywhere else.
+/// Values to mask in other texts.
 #[derive(Default)]
 pub(crate) struct Secrets {
     values: Vec<Box<str>>,
@@ -52,7 +53,7 @@ impl Secrets {
         }
     }
 
-    /// The longest first: one may be the beginning of another.
+    /// Sorts the longest first, because one value may be the beginning of another.
     pub(crate) fn sorted(mut self) -> Self {
         self.values.sort_by_key(|value| Reverse(value.len()));
         self
@@ -62,16 +63,17 @@ impl Secrets {
         self.values.is_empty()
     }
 
-    /// Whether a number is one of the values. A short one may be there by chance.
+    /// Whether a number is one of the values. Short numbers do not count, since they may match by
+    /// chance.
     pub(crate) fn has_number(&self, digits: &str) -> bool {
         digits.len() >= SHORT && self.values.iter().any(|value| **value == *digits)
     }
 
-    /// The text without the values: as they are, escaped as in JSON, by Rust's `Debug` or as in
+    /// Masks the values in the text, also if they are escaped as in JSON, in Rust's `Debug` or in
     /// HTML, or percent-encoded.
     pub(crate) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let taken = self.steps.load(Relaxed);
-        // A name stays readable.
+        // Names stay readable.
         let is_name = text.len() <= NAME_LIMIT;
         if !is_name && (self.are_too_many || taken >= STEPS) {
             return Cow::Borrowed(MASK);
@@ -83,7 +85,7 @@ impl Secrets {
         masked
     }
 
-    /// The same with so many comparisons, whoever counts them.
+    /// The same with a limit of comparisons that the caller counts.
     pub(super) fn mask_within<'a>(&self, text: &'a str, steps: &mut usize) -> Cow<'a, str> {
         let mut out = String::new();
         let mut copied = 0;
@@ -93,9 +95,9 @@ impl Secrets {
             let mut values = self.values.iter();
             let found = values.find_map(|value| end_of(&mut quoted, at, value));
             let Some(end) = found.or((quoted.steps == 0).then_some(text.len())) else {
-                // Within a run of backslashes nothing begins that did not begin with it.
+                // No match can begin inside a run of backslashes.
                 at = match c {
-                    // Without steps, the rest is masked next.
+                    // If no steps are left, the next pass masks the rest.
                     '\\' => quoted.run_end(at).unwrap_or(at),
                     c => at + c.len_utf8(),
                 };
@@ -114,9 +116,9 @@ impl Secrets {
     }
 }
 
-/// Where a value that begins there ends.
+/// The end of the value, if it begins at `from`.
 fn end_of(quoted: &mut Quoted<'_>, from: usize, value: &str) -> Option<usize> {
-    // A sign that escapes others may stand for itself.
+    // An escape character may also stand for itself.
     let end = compared(quoted, from, value, Quoted::literal);
     end.or_else(|| compared(quoted, from, value, Quoted::encoded))
 }
@@ -135,7 +137,7 @@ fn compared<'t>(
     let mut before = '\0';
     for (seen, c) in value.chars().enumerate() {
         quoted.steps = quoted.steps.checked_sub(1)?;
-        // Any number of backslashes is one: JSON in JSON doubles them.
+        // Any number of backslashes counts as one, since JSON in JSON doubles them.
         if c == '\\' && before == '\\' {
             continue;
         }
@@ -149,13 +151,13 @@ fn compared<'t>(
     (!is_short || (is_edge(quoted.text, from) && is_edge(quoted.text, at))).then_some(at)
 }
 
-/// Whether no word goes on from one side of a place to the other.
+/// Whether the position is not inside a word.
 fn is_edge(text: &str, at: usize) -> bool {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     !(is_word(text[..at].chars().next_back()) && is_word(text[at..].chars().next()))
 }
 
-/// Whether a text ends there, or what it quotes: `hunter…`, `hunter***`, `hunter[cut]`.
+/// Whether the text or the quoted value is cut off here: `hunter…`, `hunter***`, `hunter[cut]`.
 fn is_cut(text: &str, at: usize) -> bool {
     let rest = &text[at..];
     rest.is_empty()

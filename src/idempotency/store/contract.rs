@@ -17,8 +17,8 @@ const OTHER: Fingerprint = Fingerprint::from_bytes([8; 32]);
 
 /// Runs all tests against a store, on records with random names.
 ///
-/// Others may use the store at the same time, and it may hold records. Leases end by the store's own
-/// clock, so this takes about a second, unless that clock is tokio's paused one.
+/// The store may hold records and be in use. Leases expire by the store's own clock, so this takes
+/// about 1 s, unless the store uses tokio's clock and that is paused.
 ///
 /// ```
 /// # #[cfg(feature = "test-util")]

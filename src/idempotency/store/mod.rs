@@ -29,10 +29,10 @@
 //! A record whose lease has ended keeps its token until another claim takes it over, so that a late
 //! run can still complete it.
 //!
-//! Measure leases by one clock: that of the server if several processes share the store, else a
-//! monotonic one. Keep a record for at least [`Claim::keep`] after its last change, and rather
-//! longer: after a lost record, the call runs again. If there is no room for a claim, fail with
-//! [`StoreError::full`]. Never drop a record before its time.
+//! Measure leases with one clock: that of the server if several processes share the store, else a
+//! monotonic one. Keep a record for at least [`Claim::keep`] after its last change. If a record is
+//! lost, its call runs again. If there is no room for a claim, fail with [`StoreError::full`].
+//! Never drop a record early.
 //!
 //! `contract::check` (feature `test-util`) runs the tests that a store has to pass.
 
@@ -66,7 +66,7 @@ pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>>
 /// Keeps claims and outcomes. See the [module page](self) for each operation.
 ///
 /// If the future of an operation is dropped, the operation may be done or not. A failed operation is
-/// repeated with the same token, and then has to give the same answer.
+/// repeated with the same token, and must then return the same answer.
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Takes the record for a run, or returns what it holds.
     fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed>;
@@ -92,7 +92,7 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Removes the claim with this token: nothing ran.
     fn release<'a>(&'a self, record: &'a RecordId, token: Token) -> StoreFuture<'a, bool>;
 
-    /// Settles an unknown call: with its outcome, or as one that did not run. `false` if the record
+    /// Settles an unknown call: it ended with this outcome, or did not run. `false` if the record
     /// is not unknown; then nothing changes.
     fn settle<'a>(
         &'a self,
@@ -101,8 +101,9 @@ pub trait Store: fmt::Debug + Send + Sync + 'static {
         keep: Duration,
     ) -> StoreFuture<'a, bool>;
 
-    /// Whether a record outlives the process that wrote it. Default: `true`. If it does not, clients
-    /// are told which store it is, and repeat no call on a server with another.
+    /// Whether records outlive the process that wrote them. Default: `true`. If not, the server
+    /// tells its clients the name of the store, and they do not repeat a call on a server with
+    /// another store.
     fn outlives_process(&self) -> bool {
         true
     }

@@ -43,11 +43,11 @@ impl Claim {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Claimed {
-    /// The record is this claim's: run the call.
+    /// This claim owns the record. Run the call.
     Ours,
-    /// Another run has it, for this long, unless it renews its lease.
+    /// Another run owns the record.
     Running {
-        /// The rest of the lease.
+        /// The rest of its lease, unless the run renews it.
         lease_left: Duration,
     },
     /// An earlier run is done.
@@ -74,12 +74,13 @@ pub enum Ending {
 pub struct Value {
     /// The version of the format.
     pub version: u16,
-    /// The outcome. The [module page](crate::idempotency#the-format-of-a-store) has the format.
+    /// The outcome. The [module page](crate::idempotency#the-format-of-a-store) describes the
+    /// format.
     pub bytes: Arc<[u8]>,
 }
 
 impl Value {
-    /// Bytes of a version.
+    /// An outcome in this version of the format.
     #[must_use]
     pub fn new(version: u16, bytes: impl Into<Arc<[u8]>>) -> Self {
         Self {
@@ -88,14 +89,14 @@ impl Value {
         }
     }
 
-    /// The outcome of a finished call without its answer: it is too large, or there is no room.
+    /// The outcome of a finished call whose answer is too large or has no room.
     #[must_use]
     pub fn not_kept() -> Self {
         Self::new(0, [])
     }
 }
 
-/// An answer may hold secrets.
+/// Shows only the length, since an answer may hold secrets.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Value")

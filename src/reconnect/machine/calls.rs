@@ -1,4 +1,4 @@
-//! What calls report about their connection.
+//! Reports of calls about their connection.
 
 use super::{
     decision::Lost,
@@ -57,7 +57,7 @@ impl<C: Clone> Machine<C> {
             .map_or(NextStep::Keep, |live| live.health.timed_out())
     }
 
-    /// A call was answered in a way that leaves open whether the session is lost.
+    /// A call got an answer after which the session may be lost.
     pub(in crate::reconnect) fn doubted(&mut self, generation: Generation) -> NextStep {
         self.live(generation)
             .map_or(NextStep::Keep, |live| live.health.doubted())

@@ -4,7 +4,7 @@ use super::phase::{DialId, Generation};
 use crate::failure::Failure;
 use tokio::time::Instant;
 
-/// What a caller without a connection has to do.
+/// The next step of a caller without a connection.
 pub(in crate::reconnect) enum Look<C> {
     Use(C, Generation),
     Fail(Failure),
@@ -14,7 +14,7 @@ pub(in crate::reconnect) enum Look<C> {
     Dial(DialId),
 }
 
-/// What the task of a dial has to do.
+/// The next step of the task of a dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::reconnect) enum Turn {
     Dial,
@@ -22,18 +22,17 @@ pub(in crate::reconnect) enum Turn {
     Stop,
 }
 
-/// What follows from the end of a dial.
+/// The result of a dial's end.
 pub(in crate::reconnect) struct Ended<C> {
     /// The task goes on with this dial, or stops.
     pub(in crate::reconnect) next: Option<DialId>,
     /// The connection that is in use now.
     pub(in crate::reconnect) connected: Option<Generation>,
-    /// A connection that is not needed, or a failure without a listener: to be dropped outside all
-    /// locks.
+    /// A connection or failure that is not needed. To be dropped outside all locks.
     pub(in crate::reconnect) unwanted: Option<Result<C, Failure>>,
 }
 
-/// What follows from the loss of a connection.
+/// The result of a lost connection.
 pub(in crate::reconnect) struct Lost<C> {
     /// Set if the connection was in use until now.
     pub(in crate::reconnect) retired: Option<C>,

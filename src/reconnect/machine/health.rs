@@ -4,7 +4,7 @@ use crate::failure::Class;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The number of a probe among those of its connection.
+/// The number of a probe on its connection.
 pub(in crate::reconnect) type ProbeId = u64;
 
 /// This many answers make a connection good.
@@ -14,7 +14,7 @@ const GOOD: u32 = 2;
 pub(super) struct Health {
     since: Instant,
     can_be_probed: bool,
-    // Dialled right after a good connection, without a wait.
+    // Dialled without a wait, after a good connection was lost.
     is_at_once: bool,
     answers: u32,
     // Calls in a row that were given up.
@@ -30,7 +30,7 @@ struct Probe {
     is_refuted: bool,
 }
 
-/// How good a lost connection was, and so how soon the next dial is due.
+/// How good a lost connection was. Decides how soon the next dial is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worth {
     /// The next dial has to wait.
@@ -41,7 +41,7 @@ pub(super) enum Worth {
     Good,
 }
 
-/// The decision after a call without an answer.
+/// The next step after a call without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::reconnect) enum NextStep {
     Keep,

@@ -12,13 +12,14 @@ use crate::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Keeps the shortest wait above zero, since dials have no hint of a server.
+/// The shortest wait. Without it, full jitter could dial in a tight loop.
 const SHORTEST_WAIT: Duration = Duration::from_millis(10);
 
-/// This many refusals in a row are believed.
+/// After this many refusals in a row, waiting calls fail.
 const REFUSALS: u32 = 2;
 
-/// From the first failure after a good connection to the next good connection.
+/// The current outage, if there is one. It lasts from the first failure after a good connection to
+/// the next good connection.
 #[derive(Clone, Debug)]
 pub(super) struct Outages {
     current: Option<Outage>,
@@ -32,13 +33,13 @@ pub(super) struct Outages {
 struct Outage {
     since: Instant,
     last: Arc<Failure>,
-    /// The last failure was that of a dial, and not the loss of a bad connection.
+    /// Whether the last failure was a failed dial, and not the loss of a bad connection.
     is_of_dial: bool,
-    /// How many dials in a row were refused in a way that waiting does not help.
+    /// How many dials in a row failed in a way that waiting does not help.
     refusals: u32,
     /// The earliest time of the next dial.
     due: Instant,
-    /// The part of it that the server asked for.
+    /// Until when the server asked to wait.
     asked_until: Option<Instant>,
 }
 
@@ -68,7 +69,7 @@ impl Outages {
         }
     }
 
-    /// A call that comes after a failed dial waits for the end of one dial.
+    /// The ticket of a new call. After a failed dial, it waits for the end of one dial.
     pub(super) fn ticket(&self, now: Instant, patience: Duration) -> Ticket {
         let is_known = |outage: &Outage| {
             outage.is_of_dial || now.saturating_duration_since(outage.since) > self.fail_fast_after
@@ -138,7 +139,7 @@ impl Outages {
             ))
             .not_sent(),
         };
-        // A repeat would only wait again.
+        // Final, because a repeat would only wait again.
         failure.set_stopped(Stopped::NotReady);
         failure
     }

@@ -9,7 +9,7 @@ pub(in crate::reconnect) type DialId = u64;
 /// The number of a connection; the first is 1.
 pub(in crate::reconnect) type Generation = u64;
 
-/// Idle -> Dialing -> Connected -> Idle, until it is Down or Closed.
+/// Idle -> Dialing -> Connected -> Idle, until Down or Closed.
 #[derive(Clone, Debug)]
 pub(super) enum Phase<C> {
     Idle,
@@ -24,7 +24,7 @@ pub(super) struct Dialing {
     pub(super) id: DialId,
     pub(super) due: Instant,
     pub(super) has_begun: bool,
-    // Made right after a good connection was lost.
+    // Started without a wait, after a good connection was lost.
     pub(super) is_at_once: bool,
 }
 

@@ -52,7 +52,7 @@ impl<C: Clone> Machine<C> {
         }
     }
 
-    /// The failure that it keeps.
+    /// The failure that the machine keeps.
     pub(in crate::reconnect) fn failure(&self) -> Option<Arc<Failure>> {
         match &self.phase {
             Phase::Down(failure) => Some(Arc::clone(failure)),
@@ -82,7 +82,7 @@ impl<C: Clone> Machine<C> {
     /// How long a new call may wait.
     pub(in crate::reconnect) fn ticket(&self, now: Instant, patience: Duration) -> Ticket {
         match self.phase {
-            // It loses its connection if it has to wait at all.
+            // The ticket is used only if the connection is lost first.
             Phase::Connected(_) => Ticket::patient(now, patience),
             _ => self.outages.ticket(now, patience),
         }
@@ -107,13 +107,13 @@ impl<C: Clone> Machine<C> {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
-    /// What a waiting caller has to do now.
+    /// The next step of a waiting caller.
     pub(in crate::reconnect) fn look(&mut self, ticket: &Ticket, now: Instant) -> Look<C> {
         match &self.phase {
             Phase::Connected(live) => return Look::Use(live.connection.clone(), live.generation),
             Phase::Down(cause) => return Look::Fail(cause.again()),
             Phase::Closed => return Look::Fail(shut_down()),
-            // It is waited for to its end.
+            // Wait for the end of a dial that has begun.
             Phase::Dialing(dial) if dial.has_begun && !self.outages.is_over(ticket) => {
                 return Look::Wait;
             }
@@ -128,12 +128,12 @@ impl<C: Clone> Machine<C> {
         }
     }
 
-    /// The failure of a caller that has waited for its whole time.
+    /// The failure of a caller whose time to wait has ended.
     pub(in crate::reconnect) fn too_late(&self, ticket: &Ticket) -> Failure {
         self.outages.too_late(ticket)
     }
 
-    /// Asks whether a dial is due. A dial that nobody waits for does not begin.
+    /// Whether a dial is due. A dial without a waiting call does not begin.
     pub(in crate::reconnect) fn turn(&mut self, id: DialId, now: Instant) -> Turn {
         let nobody_waits = self.waiting == 0;
         match &mut self.phase {
@@ -152,7 +152,7 @@ impl<C: Clone> Machine<C> {
         }
     }
 
-    /// The ceiling of the wait for the next failure, for drawing it.
+    /// The ceiling from which the wait after the next failure is drawn.
     pub(in crate::reconnect) fn ceiling(&self) -> Duration {
         self.outages.ceiling()
     }
@@ -260,7 +260,7 @@ impl<C: Clone> Machine<C> {
         self.retire(true)
     }
 
-    /// Ends it for good. Returns the connection, to be dropped.
+    /// Closes the machine for good. Returns the connection, to be dropped.
     pub(in crate::reconnect) fn close(&mut self) -> Option<C> {
         let connection = self.retire(false);
         self.phase = Phase::Closed;

@@ -1,16 +1,16 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A time that never comes.
+/// Stands for "never": tokio cannot add an unbounded duration.
 const A_LIFETIME: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 
 /// How long one caller waits for a connection.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::reconnect) struct Ticket {
     pub(in crate::reconnect) until: Instant,
-    /// The setting behind `until`, for messages.
+    /// The setting that `until` comes from, for messages.
     pub(super) patience: Duration,
-    /// The caller fails with the dial that has this number among the failed ones.
+    /// The caller fails together with the failed dial of this number.
     pub(super) last_failure: Option<u64>,
 }
 
@@ -33,7 +33,7 @@ impl Ticket {
     }
 }
 
-/// That much later, or never.
+/// This much later, or never if that cannot be expressed.
 pub(super) fn later(now: Instant, time: Duration) -> Instant {
     now.checked_add(time).unwrap_or(now + A_LIFETIME)
 }

@@ -27,23 +27,23 @@ use tokio::time::Instant;
 /// The default time between two released calls.
 const PACE: Duration = Duration::from_millis(10);
 
-/// The longest that one hint closes a target, and the longest pace: a senseless one must not close a
-/// tool until the process ends.
+/// The longest time for which one hint closes a target, and the longest pace. Without it, an absurd
+/// hint would close a tool until the process ends.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 /// Makes the `retryAfter` of one call hold for all later calls to the same target.
 ///
-/// Without it, each call is refused by itself, and all calls with the same wait come back at the same
-/// time. With it, when the server asks one call to wait:
+/// Without a gate, each call is refused by itself, and all calls with the same wait come back at the
+/// same time. With a gate, when the server asks one call to wait:
 ///
-/// - No other attempt to the same target begins before that time, be it the first of a call or a
-///   repeat. It waits in the future of its call. A reservation of the inner service, such as a
-///   permit, is released first. This also holds for an attempt that waits for the service to be ready
-///   when the hint comes, here or in [`AlwaysReady`](crate::always_ready::AlwaysReady), but not for one
-///   that waits for a new connection.
-/// - Then the calls leave the gate one by one, in the order in which they came, one each 10 ms unless
-///   the [pace](Self::pace) is set. The pace doubles every 5 s without a further hint, and ends after
-///   50 s, so that it does not limit a healthy server for long.
+/// - No other attempt to the same target begins before that time, neither a first attempt nor a repeat.
+///   It waits in the future of its call. A reservation of the inner service, such as a permit, is
+///   released first. This includes an attempt that waits for the service to be ready when the hint
+///   comes, here or in [`AlwaysReady`](crate::always_ready::AlwaysReady), but not one that waits for a
+///   new connection.
+/// - Then the calls leave the gate in the order in which they came, one every 10 ms unless the
+///   [pace](Self::pace) is set. The rate doubles every 5 s without a further hint, and is unlimited
+///   after 50 s, so that the gate does not limit a healthy server for long.
 /// - A call that has left the gate may have to wait for the service, for example for a permit or a new
 ///   connection. It goes out when the service is ready, and does not pass the pace again. So several
 ///   such calls may go out together.
@@ -60,17 +60,18 @@ const LONGEST: Duration = Duration::from_secs(60 * 60);
 ///
 /// # When to use it
 ///
-/// When many calls of one process share a limit of the server, such as that of an API key. Default:
-/// off.
+/// When many calls of one process share a rate limit of the server, such as that of an API key.
+/// Default: off.
 ///
 /// Do not use it for a server that limits each user or each set of arguments, unless [the
-/// target](Self::by) distinguishes them: the limit of one would delay all others. It knows only the
-/// calls of one process; jitter spreads those of several.
+/// target](Self::by) distinguishes them. Otherwise the limit of one would delay all others. The
+/// gate knows only the calls of its process; jitter spreads those of several.
 ///
 /// # Sharing
 ///
-/// Clones are the same gate. All services of one layer share it. Give a clone to another layer to let
-/// both wait for the same hints. If one layer is inside the other, each call passes the gate twice.
+/// Clones share one gate. All services of one layer share it too. Give a clone to another layer to
+/// let both wait for the same hints. If one layer is inside the other, each call passes the gate
+/// twice.
 ///
 /// The gate remembers a target until its wait and its pace are over, and takes about 200 bytes for it.
 /// If there are more than 1,024, it forgets the pace of those whose wait is over. It never forgets a
@@ -107,7 +108,7 @@ type TargetOf = dyn Fn(&dyn ToolCall) -> u64 + Send + Sync;
 #[derive(Default)]
 struct State {
     targets: Mutex<Targets>,
-    // Without any, no call has to look.
+    // While it is 0, calls do not look up their target.
     count: AtomicUsize,
     tickets: AtomicU64,
 }
@@ -152,9 +153,9 @@ impl RetryAfterGate {
     }
 
     /// The time between two calls that are released after a hint. Default: 10 ms; at most 1 h. Zero
-    /// releases all at once.
+    /// releases all calls at once.
     ///
-    /// Returns another gate, which shares nothing with this one.
+    /// Returns a new gate, which shares nothing with this one.
     #[must_use]
     pub fn pace(self, between: Duration) -> Self {
         Self {
@@ -170,12 +171,12 @@ impl RetryAfterGate {
         (self.target_of)(call)
     }
 
-    /// Whether a call goes out now. If not, it has to [join](Self::join).
+    /// Whether a call may go out now. If not, it has to [join](Self::join).
     pub(super) fn admits(&self, target: u64) -> bool {
         self.look(target, Target::pass).unwrap_or(true)
     }
 
-    /// What the server asks for: how much longer it is not to be called.
+    /// How much longer the server asked not to be called.
     pub(super) fn held(&self, target: u64) -> Option<Held> {
         let held = self.look(target, |target, now| target.held(target.opens(), now));
         held.filter(|held| !held.wait.is_zero())
@@ -201,8 +202,8 @@ impl RetryAfterGate {
         wakers.wake();
     }
 
-    /// Gives a call its place, unless it may go out now. The error says that its turn would not come
-    /// in time, or that the server asks for a longer wait.
+    /// Gives a call a place, unless it may go out now. Fails if its turn would not come in time, or
+    /// if the server asked for a longer wait than the call accepts.
     pub(super) fn join(&self, target: u64, patience: Patience) -> Result<Option<Ticket>, Held> {
         let number = self.state.tickets.fetch_add(1, Relaxed);
         let joined = self.look(target, |target, now| {

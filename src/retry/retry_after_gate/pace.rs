@@ -1,13 +1,13 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The pace doubles each time that this much passes without a further hint.
+/// How often the rate doubles without a further hint.
 const DOUBLES_EVERY: Duration = Duration::from_secs(5);
 
-/// How often it doubles. After that, calls go out freely.
+/// After this many doublings, the rate is unlimited.
 const DOUBLINGS: u64 = 10;
 
-/// How fast calls go out once the server's wait is over.
+/// The time between two calls, once the server's wait is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace(pub(super) Duration);
 
@@ -21,7 +21,7 @@ impl Pace {
         }
     }
 
-    /// Whether calls go out freely.
+    /// Whether the rate is unlimited.
     pub(super) fn is_over(self, opened: Instant, at: Instant) -> bool {
         at >= opened && (self.0.is_zero() || doublings(opened, at) >= DOUBLINGS)
     }

@@ -7,14 +7,14 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// How late a call may be for its slot. A call that is later has slept with the machine, and so have
-/// others. They get new slots, so that they do not go out all at once.
+/// How late a call may be for its slot. If it is later, the machine was probably suspended. Then all
+/// waiting calls get new slots, so that they do not go out all at once.
 const LATE: Duration = Duration::from_millis(100);
 
 /// The state of one target: until when it is closed, and which calls wait for it.
 ///
-/// Each waiting call has a slot: the time at which it goes out by itself. It does not depend on other
-/// calls being polled.
+/// Each waiting call has a slot: the time at which it goes out. It does not depend on other calls
+/// being polled.
 #[derive(Debug)]
 pub(super) struct Target {
     pace: Pace,
@@ -36,7 +36,7 @@ struct Waiting {
     waker: Option<Waker>,
 }
 
-/// How long a call waits at most.
+/// The limits of a call's wait.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::retry) struct Patience {
     /// The call has to go out before this.
@@ -46,7 +46,7 @@ pub(in crate::retry) struct Patience {
 }
 
 impl Patience {
-    /// Whether a call waits until its slot, if the server asks for a wait.
+    /// Whether a call may wait until this slot, and for as long as the server asks.
     fn covers(self, slot: Instant, asked: Duration) -> bool {
         asked <= self.longest && self.limit.is_none_or(|limit| slot < limit)
     }
@@ -101,7 +101,7 @@ impl Target {
         self.opens.saturating_duration_since(now)
     }
 
-    /// What holds up a call that has this slot.
+    /// The failure class and the wait of a call with this slot.
     pub(super) fn held(&self, slot: Instant, now: Instant) -> Held {
         Held {
             class: self.class,
@@ -118,12 +118,12 @@ impl Target {
         !self.is_awaited() && now >= self.opens
     }
 
-    /// Whether it is in the same state as without a hint.
+    /// Whether it is in the same state as a target without a hint.
     pub(super) fn is_over(&self, now: Instant) -> bool {
         !self.is_awaited() && self.pace.is_over(self.opens, now)
     }
 
-    /// Whether a call goes out now, with none ahead of it.
+    /// Whether a call may go out now, since no call is ahead of it.
     pub(super) fn pass(&mut self, now: Instant) -> bool {
         let passes = !self.is_awaited() && now >= self.next;
         if passes {
@@ -138,7 +138,7 @@ impl Target {
         freed.map_or(self.end.max(now), |freed| *freed)
     }
 
-    /// Gives a call the first slot, if it waits for that long.
+    /// Gives a call the first free slot, if it may wait that long.
     pub(super) fn join(
         &mut self,
         ticket: u64,
@@ -163,7 +163,7 @@ impl Target {
         Ok(held)
     }
 
-    /// Asks for the turn of a call.
+    /// Whether it is the turn of a call.
     pub(super) fn turn(&mut self, ticket: u64, now: Instant, waker: &Waker) -> (Turn, Wakers) {
         let mut wakers = Wakers::default();
         let Some(call) = self.waiting.get_mut(&ticket) else {

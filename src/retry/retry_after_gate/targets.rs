@@ -2,7 +2,7 @@ use super::target::Target;
 use std::collections::HashMap;
 use tokio::time::Instant;
 
-/// From this number on, targets that have opened are forgotten, with the rest of their pace.
+/// From this number on, targets whose wait is over are removed, even if their pace is not.
 const MANY: usize = 1_024;
 
 /// The targets with a hint.

@@ -12,7 +12,7 @@ pub(in crate::retry) struct Ticket {
     held: Held,
 }
 
-/// What a call waits for.
+/// Why a call waits, and for how long.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::retry) struct Held {
     /// The class of the failure that asked to wait.
@@ -31,18 +31,18 @@ impl Ticket {
         }
     }
 
-    /// What the call waited for when it came.
+    /// The reason and the wait of the call when it joined.
     pub(in crate::retry) fn held(&self) -> Held {
         self.held
     }
 
-    /// Asks whether it is the call's turn. If not, the task is woken if the call no longer fits; it
-    /// has to ask again at its slot.
+    /// Whether it is the call's turn. If not, the task has to ask again at the time of its slot. It
+    /// is woken earlier if the call can no longer go out in time.
     pub(in crate::retry) fn turn(&self, cx: &Context<'_>) -> Turn {
         let now = Instant::now();
         let (turn, wakers) = {
             let mut targets = self.gate.lock();
-            // A waiting call keeps its target: this one was refused, and is polled late.
+            // A waiting call keeps its target, so this one was refused and is polled late.
             let Some(target) = targets.get(self.target) else {
                 return Turn::Refused(Held {
                     wait: Duration::ZERO,

@@ -21,11 +21,11 @@ pub(super) struct Name {
 pub(super) struct Assignment {
     pub(super) name: Name,
     pub(super) value: Value,
-    /// `=`, or `:` and no space.
+    /// The sign is `=`, or `:` without a space after it.
     is_tight: bool,
 }
 
-/// A longer name is none.
+/// No name is longer.
 const LONGEST: usize = 128;
 
 /// Headers whose whole line is secret.
@@ -39,7 +39,7 @@ const HEADERS: &[&str] = &[
 ];
 
 impl Name {
-    /// Before the sign that stands there, unless that is part of a path: `a::b`.
+    /// The name before the sign at `at`. `None` if the sign is part of a path such as `a::b`.
     pub(super) fn before(text: &str, at: usize) -> Option<Self> {
         let bytes = text.as_bytes();
         let is_path = bytes[at] == b':'
@@ -72,7 +72,7 @@ impl Name {
         text[..self.range.start].ends_with(['?', '&', '#'])
     }
 
-    /// What it says, with the word before it if that makes it a name: `API key: …`.
+    /// Reads the name, also together with the word before it, as in `API key: …`.
     fn kind(&self, text: &str) -> Key {
         let kind = keys::read(self.as_str(text));
         if kind != Key::Harmless || self.is_quoted {
@@ -122,7 +122,7 @@ impl Assignment {
         let name = self.name.as_str(text);
         let value = &text[self.value.range.clone()];
         match self.name.kind(text) {
-            // The key of an API, or the code of an authorization.
+            // An API key, or an authorization code.
             Key::Harmless if is_short_name(name) => {
                 let is_api_key =
                     self.name.is_in_query(text) && value.len() >= 16 && prose::is_random(value);
@@ -153,14 +153,14 @@ impl Assignment {
         if is_constant(value) || is_count(name, value) {
             return None;
         }
-        // A word of programs, too, where it is not a parameter of a request.
+        // These are ordinary words unless they are parameters of a request.
         let is_weak = ["signature", "session", "sig", "pat"]
             .iter()
             .any(|weak| name.eq_ignore_ascii_case(weak));
         if is_weak && !self.is_tight {
             return None;
         }
-        // A sentence in the language of the name.
+        // Probably a sentence in the language of the name.
         if !name.is_ascii() && !value.is_ascii() {
             return None;
         }
@@ -186,7 +186,8 @@ impl Assignment {
         Some(start..self.end(text))
     }
 
-    /// `Password=two words;` ends at its `;`, and what has a line for itself ends with it.
+    /// The end of a bare value. `Password=two words;` ends at its `;`. A value on a line of its own
+    /// ends with the line.
     fn end(&self, text: &Source<'_>) -> usize {
         let range = &self.value.range;
         if self.is_tight {
@@ -232,11 +233,11 @@ fn name_before(text: &str, at: usize) -> Option<(Range<usize>, bool)> {
             |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'),
             LONGEST,
         );
-        // The quote before it ends in letters or digits as well.
+        // An escaped quote before the name may end in letters or digits too.
         let start = start + name_after_quote(&text[..start], &text[start..end]);
         return (start < end).then_some((start..end, true));
     }
-    // `environ['NAME'] = …` has two.
+    // `environ['NAME'] = …` has two such characters.
     let unquoted = back(end, |byte| matches!(byte, b'"' | b'\'' | b'`' | b']'), 2);
     let is_quoted = unquoted < end;
     let end = if is_quoted {
@@ -254,14 +255,14 @@ fn name_before(text: &str, at: usize) -> Option<(Range<usize>, bool)> {
         LONGEST,
     );
     let mut start = (start..end).find(|at| text.is_char_boundary(*at))?;
-    // An escaped end of a line is no part of a name.
+    // An escaped line end is not part of the name.
     if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
         start += 1;
     }
     (start < end).then_some((start..end, is_quoted))
 }
 
-/// How much of a name is the end of the quote before it: `22` of `%22password`.
+/// How many bytes of the name belong to the quote before it: 2 in `%22password`.
 fn name_after_quote(before: &str, name: &str) -> usize {
     let ends = [("%", "22"), ("%", "27"), ("\\", "u0022"), ("\\", "u0027")];
     let mut ends = ends.iter();
@@ -269,7 +270,7 @@ fn name_after_quote(before: &str, name: &str) -> usize {
     end.map_or(0, |(_, end)| end.len())
 }
 
-/// The length of an escaped `=` or `:` with which a text begins: `%3D`, `%253D`, `\u003d`.
+/// The length of an escaped `=` or `:` at the start of a text: `%3D`, `%253D`, `\u003d`.
 pub(super) fn escaped_sign(text: &[u8]) -> Option<usize> {
     let begin = match text.first()? {
         b'%' if text.starts_with(b"%25") => 3,
@@ -282,7 +283,7 @@ pub(super) fn escaped_sign(text: &[u8]) -> Option<usize> {
     is_one.then_some(begin + 2)
 }
 
-/// What a program writes where there is no value.
+/// Words that programs write if there is no value.
 fn is_constant(value: &str) -> bool {
     [
         "null",
@@ -299,7 +300,8 @@ fn is_constant(value: &str) -> bool {
     .any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// A small number is a count, unless it is what is short by its nature.
+/// Whether it is a small number, and so a count. Values that are always short, such as a PIN, do
+/// not count.
 fn is_count(name: &str, value: &str) -> bool {
     let name = name.to_ascii_lowercase();
     value.len() <= 3

@@ -8,7 +8,7 @@ use super::{
 use crate::text::first;
 use std::ops::Range;
 
-/// Programs whose `-p` is a password, as another word.
+/// Programs whose `-p` takes a password as the next word.
 const WITH_P: &[&str] = &[
     "sshpass",
     "docker login",
@@ -41,7 +41,7 @@ pub(super) fn flag(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     (!value.range.is_empty()).then_some(value.range)
 }
 
-/// The end of a text, as far as a command is looked for.
+/// The end of a text, in which a command is looked for.
 fn last_part(text: &str) -> &str {
     let mut start = text.len().saturating_sub(128);
     while !text.is_char_boundary(start) {
@@ -51,11 +51,11 @@ fn last_part(text: &str) -> &str {
     near.rsplit(['\n', ';', '|']).next().unwrap_or(near)
 }
 
-/// The password of a protocol's command in capital letters.
+/// The password in a command of a protocol, in upper case.
 pub(super) fn of_protocol(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = &text[at..];
     if rest.starts_with("PASS ") {
-        // Without the sign of a client it may be the report of a test.
+        // Without a client's prompt it may be the result of a test (`PASS`).
         let before = text[..at].trim_end_matches(' ');
         if !before.ends_with(['>', '\u{2192}']) && !before.ends_with("C:") {
             return None;

@@ -4,10 +4,11 @@ use super::{pairs, source::Source};
 use crate::text::keys::{self, Key};
 use std::ops::Range;
 
-/// A longer tag is none.
+/// Longer tags are ignored.
 const LONGEST: usize = 256;
 
-/// The content of an element whose tag ends there, if its name or an attribute names a secret.
+/// The content of the element whose start tag ends at `at`, if its name or an attribute names a
+/// secret.
 pub(super) fn content(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let before = &text.as_bytes()[..at];
     let length = before
@@ -37,7 +38,8 @@ pub(super) fn content(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     };
     text.charge(end);
     let content = &text[start..start + end];
-    // What names its member by an attribute has an end of its own: `<input name="password">` has none.
+    // An element that is named by an attribute needs an end tag: `<input name="password">` has no
+    // content.
     let is_whole = is_secret || text[start + end..].starts_with(&format!("</{name}"));
     (is_whole && !content.trim().is_empty()).then_some(start..start + end)
 }

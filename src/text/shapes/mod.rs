@@ -1,8 +1,8 @@
-//! Secrets that are known by their shape, wherever they stand in a text.
+//! Finds secrets in a text by their shape.
 //!
-//! One pass from left to right. A rule is tried where a character may begin what it knows, and
-//! reads forward; only names before a `:` or `=` are read backward, and no further than a name is
-//! long.
+//! One pass from left to right. A rule is tried at each character that may begin its shape, and
+//! reads forward. Only a name before a `:` or `=` is read backward, at most for the length of a
+//! name.
 
 mod assigned;
 mod commands;
@@ -24,15 +24,15 @@ use self::{pairs::Pairs, source::Source};
 use super::SCAN_LIMIT;
 use std::ops::Range;
 
-/// The places of the secrets in a text, in their order. A text without any costs no allocation.
+/// The ranges of the secrets in a text, in order. Does not allocate if there are none.
 pub(super) fn find(text: &str) -> Vec<Range<usize>> {
     let mut scan = Scan::new(text);
     scan.run();
     scan.in_order()
 }
 
-/// Each secret in a text, and the passwords within them that others may quote alone. Returns
-/// whether there was one.
+/// Calls `see` with each secret in a text, and with each password inside of one that other texts
+/// may quote alone. Returns whether there was a secret.
 pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) -> bool {
     let found = find(text);
     let is_one = !found.is_empty();
@@ -87,7 +87,7 @@ impl<'t> Scan<'t> {
 
     fn run(&mut self) {
         let mut at = 0;
-        // After an escape a word may begin within letters: `%20token`.
+        // After an escape, a word may begin between letters: `%20token`.
         let mut may_be_escaped = false;
         while let Some(&byte) = self.bytes.get(at) {
             let secret = match byte {
@@ -127,14 +127,14 @@ impl<'t> Scan<'t> {
             };
             at += 1;
             if let Some(secret) = secret {
-                // It may end with an escape.
+                // The secret may end with an escape.
                 may_be_escaped = true;
-                // The value of a pair may stand before its name.
+                // The value of a pair may come before its name.
                 at = at.max(secret.end);
                 self.found.push(secret);
             }
             if self.text.is_used_up() {
-                // The byte that used it up may be the first of several in a character.
+                // The last byte that was read may be inside a character.
                 while !self.text.is_char_boundary(at) {
                     at += 1;
                 }
@@ -209,14 +209,14 @@ impl<'t> Scan<'t> {
             .or_else(|| is_long.then(|| spoken::flag(&self.text, name))?)
     }
 
-    /// How many characters of a word follow.
+    /// How many more bytes the word has.
     fn rest_of_word(&self, at: usize) -> usize {
         let rest = self.bytes[at..].iter();
         rest.take_while(|byte| IS_OF_WORD[usize::from(**byte)])
             .count()
     }
 
-    /// Whether no word goes on there; an escape in front of it is no part of it.
+    /// Whether a word may begin here. An escape before it is not part of the word.
     fn begins_word(&self, at: usize) -> bool {
         let back = |by: usize| at.checked_sub(by).map(|at| self.bytes[at]);
         match back(1) {
@@ -247,7 +247,7 @@ impl<'t> Scan<'t> {
 mod tests {
     use super::*;
 
-    /// What the rules read of a text, in bytes.
+    /// How many bytes the rules read in a text.
     fn cost(text: &str) -> usize {
         let mut scan = Scan::new(text);
         scan.run();
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn what_is_not_read_any_more_begins_with_a_whole_character() {
-        // The sign charges for all that follows it, and has three bytes.
+        // The sign has three bytes, and charges for the rest of the text.
         for begin in ["", ";", ";;", ";;;"] {
             let text = format!("{begin}{}", ";key＝{".repeat(2048));
             let masked = crate::text::redacted(&text);

@@ -34,28 +34,28 @@ const VALUES: &[&str] = &[
     "fieldvalue",
 ];
 
-/// A longer key is none of them.
+/// No such key is longer.
 const LONGEST: usize = 16;
 
 static NAME_BEGINNINGS: Beginnings = beginnings(NAMES);
 static VALUE_BEGINNINGS: Beginnings = beginnings(VALUES);
 
-/// Whether this member names the other one.
+/// Whether the member with this key holds the name of a pair.
 pub(crate) fn is_name(key: &str) -> bool {
     is_one_of(NAMES, &NAME_BEGINNINGS, key)
 }
 
-/// Whether this member is the one that is named.
+/// Whether the member with this key holds the value of a pair.
 pub(crate) fn is_value(key: &str) -> bool {
     is_one_of(VALUES, &VALUE_BEGINNINGS, key)
 }
 
-/// Whether this member is what stood at a place that another one names.
+/// Whether the member with this key holds the input at a location that another member names.
 pub(super) fn is_input(key: &str) -> bool {
     key == "input"
 }
 
-/// Of those that have two characters.
+/// The beginnings of all names with at least two characters.
 const fn beginnings(names: &[&str]) -> Beginnings {
     let mut all = Beginnings::NONE;
     let mut at = 0;
@@ -80,9 +80,10 @@ fn is_one_of(names: &[&str], beginnings: &Beginnings, key: &str) -> bool {
     names.iter().any(|name| letters().eq(name.bytes()))
 }
 
-/// Whether what names a member, or describes a field of a form (`Password field`), names a secret.
+/// Whether the name of a pair, or the description of a form's field (`Password field`), names a
+/// secret.
 pub(crate) fn names_a_secret(name: &str) -> bool {
-    // A place in a document has the name at its end: `["body", "password"]`.
+    // A path in a document ends with the name: `["body", "password"]`.
     let name = match name
         .strip_prefix('[')
         .and_then(|list| list.strip_suffix(']'))
@@ -103,17 +104,17 @@ pub(crate) fn names_a_secret(name: &str) -> bool {
     keys::read(name) != Key::Harmless
 }
 
-/// What was seen of the object so far.
+/// The members of the current object so far.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     is_secret: bool,
-    /// Whether it is an error that tells of a place, and of what stood there.
+    /// Whether it is an error with a location and the input at it.
     is_of_place: bool,
     value: Option<Range<usize>>,
 }
 
 impl Pairs {
-    /// What is seen of an object whose type says that it is secret.
+    /// For an object whose type has the name of a secret.
     pub(super) fn of_secret() -> Self {
         Self {
             is_secret: true,
@@ -122,7 +123,7 @@ impl Pairs {
         }
     }
 
-    /// The value, once it is known that it is secret.
+    /// Takes a member. Returns the range of the value once it is known to be secret.
     pub(super) fn see(&mut self, text: &str, member: &Assignment) -> Option<Range<usize>> {
         let key = member.name.as_str(text);
         let range = &member.value.range;

@@ -1,14 +1,15 @@
 use crate::text::first;
 use std::ops::Range;
 
-/// How a block begins, how its label ends, and how its end begins: PEM, and SSH2's own form.
+/// The beginning of a block, the end of its label, and the beginning of its last line: PEM, and the
+/// form of SSH2.
 const FORMS: [(&str, &str, &str); 2] = [
     ("-----BEGIN ", "-----", "-----END "),
     ("---- BEGIN SSH2 ", " ----", "---- END "),
 ];
 
-/// What stands between the lines of a block, unless it is public; to the end of the text if the
-/// block is cut.
+/// The content of a block, unless it is a public key. Reaches to the end of the text if the block
+/// is cut.
 pub(super) fn block(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let (begin, dashes, end) = FORMS

@@ -1,4 +1,4 @@
-//! Words that follow the name of a secret where people write about it.
+//! Tells the words of a sentence from secrets.
 
 const WORDS: &[&str] = &[
     "a",
@@ -153,7 +153,8 @@ const WORDS: &[&str] = &[
     "json",
 ];
 
-/// Whether a word is one of prose, or a placeholder, and no secret. It may have signs after it.
+/// Whether a word is an ordinary word or a placeholder, and so not a secret. Punctuation after it
+/// is ignored.
 pub(in crate::text) fn is_word(word: &str) -> bool {
     let word = word
         .trim_end_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '>' | '}' | '*' | ']'));
@@ -185,15 +186,15 @@ fn is_placeholder(word: &str) -> bool {
         })
 }
 
-/// Whether a word looks made by a machine or against guessing: letters with digits or signs.
+/// Whether a word looks generated: letters and digits.
 pub(in crate::text) fn is_random(word: &str) -> bool {
     let has = |is_one: fn(&u8) -> bool| word.bytes().any(|byte| is_one(&byte));
     let is_made = word.len() >= 6 && has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
     is_made && !is_known(word)
 }
 
-/// Whether a word in a sentence is a value: letters with digits, a sign within letters, or, for what
-/// is short by its nature, a number. Words of small letters alone are prose.
+/// Whether a word in a sentence looks like a secret: letters with digits, letters with a special
+/// character, or a number if the secret may be one (a PIN).
 pub(super) fn is_told(word: &str, may_be_number: bool) -> bool {
     if is_word(word) || is_version(word) || word.contains(['(', '=', ':', '/']) {
         return false;

@@ -1,5 +1,5 @@
-//! Values that an error quotes apart from the name of their field: `invalid value 'x' for '--token'`,
-//! `Key (token)=(x) already exists`, `input_value='x'` below the name.
+//! Values that an error quotes at a distance from the name of their field: `invalid value 'x' for
+//! '--token'`, `Key (token)=(x) already exists`, `input_value='x'` below the name.
 
 use super::{
     prose,
@@ -12,16 +12,16 @@ use crate::text::{
 };
 use std::ops::Range;
 
-/// How far is looked for a name.
+/// The longest distance of the name, in bytes.
 const NEAR: usize = 256;
 
-/// What stands before the value, and between it and the name.
+/// The text before the value, and the text between the value and the name.
 const FORMS: [(&str, &str); 2] = [
     ("invalid value ", " for "),
     ("duplicate entry ", " for key "),
 ];
 
-/// The value of an error of a command line or of a database, which begins there.
+/// The value in an error of a command line or of a database. The error's text begins at `at`.
 pub(super) fn before_name(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     // Most words end here.
     if !matches!(text.as_bytes().get(at + 1)? | 0x20, b'n' | b'u') {
@@ -45,8 +45,8 @@ pub(super) fn before_name(text: &Source<'_>, at: usize) -> Option<Range<usize>> 
     is_secret.then_some(value.range)
 }
 
-/// The row of which the columns stand before it, if one of these is secret: `(email, token)=(…)`,
-/// `(email, token) VALUES (…)`.
+/// The row after a list of columns, if one of the columns is secret: `(email, token)=(…)`, `(email,
+/// token) VALUES (…)`.
 pub(super) fn row(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let before = last(text, at);
     let columns = before.strip_suffix(")=").or_else(|| {
@@ -66,7 +66,7 @@ pub(super) fn row(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     Some(at + 1..at + 1 + end)
 }
 
-/// What a validator of Python was given for the field whose name is the line before.
+/// The input in an error of a Python validator. The name of the field is on the line before.
 pub(super) fn input(
     text: &Source<'_>,
     name: &str,
@@ -89,7 +89,7 @@ fn is_secret(name: &str) -> bool {
     keys::read(name.trim_matches(['"', '`', '\''])) != Key::Harmless
 }
 
-/// What stands right before a place.
+/// The text directly before `at`.
 fn last(text: &str, at: usize) -> &str {
     let mut start = at.saturating_sub(NEAR);
     while !text.is_char_boundary(start) {

@@ -69,7 +69,7 @@ fn is_bearer(word: &str, is_meant: bool) -> bool {
             .any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
 }
 
-/// A user and a password in Base64, or what looks like that.
+/// Whether it is, or looks like, a user and a password in Base64.
 fn is_basic(word: &str) -> bool {
     if prose::is_word(word) {
         return false;
@@ -82,7 +82,7 @@ fn is_basic(word: &str) -> bool {
     is_shouted || (word.len() >= 8 && (has(u8::is_ascii_digit) || word.ends_with('=')))
 }
 
-/// What Base64 says, in either alphabet.
+/// Decodes Base64 in either alphabet.
 pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
     let text = text.trim_end_matches('=');
     if text.len() < 3 || text.len() % 4 == 1 {

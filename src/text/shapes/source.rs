@@ -1,11 +1,11 @@
 use super::SCAN_LIMIT;
 use std::{cell::Cell, ops::Deref};
 
-/// How much the rules may read of a text of the longest kind, all together. Values overlap, and a
-/// text can be made of which each rule reads all that follows, at each place.
+/// How many bytes all rules together may read in one text. Without it, a crafted text could make
+/// each rule read the whole rest at each position.
 const MOST: usize = 64 * SCAN_LIMIT;
 
-/// A text, and how much may still be read of it.
+/// A text, and how many bytes of it may still be read.
 pub(super) struct Source<'t> {
     pub(super) text: &'t str,
     left: Cell<usize>,
@@ -17,12 +17,12 @@ impl<'t> Source<'t> {
         Self { text, left }
     }
 
-    /// Counts what a rule has read.
+    /// Counts bytes that a rule has read.
     pub(super) fn charge(&self, read: usize) {
         self.left.set(self.left.get().saturating_sub(read));
     }
 
-    /// Whether no more may be read: then nobody knows what is secret in the rest.
+    /// Whether no more may be read. Then the rest is masked, since it was not searched.
     pub(super) fn is_used_up(&self) -> bool {
         self.left.get() == 0
     }

@@ -35,8 +35,9 @@ const NAMES: &[&str] = &[
 
 static BEGINNINGS: Beginnings = Beginnings::NONE.with_all(NAMES);
 
-/// A value after a name in a sentence: in quotes or brackets if it is no word of prose, else if it
-/// looks like no word at all. `the password is hunter2`, `wrong password (x)`, `pin 4711`.
+/// The value after a name in a sentence: `the password is hunter2`, `wrong password (x)`, `pin
+/// 4711`. In quotes or brackets, any value that is not an ordinary word counts. Without them, it
+/// has to look like a secret.
 pub(super) fn value(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = text.as_bytes().get(at..)?;
     if !BEGINNINGS.may_begin_in_any_case(rest) {
@@ -73,7 +74,7 @@ pub(super) fn value(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     is_one.then_some(value.range)
 }
 
-/// Whether a user stands before it as in a `.netrc`: `login emma password x`.
+/// Whether a user comes before it, as in a `.netrc`: `login emma password x`.
 fn is_of_netrc(text: &str, at: usize) -> bool {
     let mut start = at.saturating_sub(64);
     while !text.is_char_boundary(start) {
@@ -83,7 +84,7 @@ fn is_of_netrc(text: &str, at: usize) -> bool {
     words.nth(1) == Some("login")
 }
 
-/// What may stand between a name and its value, after a space.
+/// Characters between a name and its value, after a space.
 const DASHES: &[char] = &[
     '-', '\u{2013}', '\u{2014}', '\u{2192}', '\u{21d2}', '~', ' ',
 ];
@@ -103,8 +104,8 @@ const FOLLOWS: &[&str] = &[
     "used: ",
 ];
 
-/// Where a value may begin after a name, and whether in brackets: after a space or another sign,
-/// `is`, `to`, `for` somebody and a colon.
+/// Where a value may begin after a name, and whether it is in brackets. It may follow a space or
+/// another sign, `is`, `to`, or `for` with a user and a colon.
 fn after_name(text: &Source<'_>, at: usize) -> Option<(usize, bool)> {
     let near = first(&text[at..], 96);
     let rest = near.trim_start_matches([' ', '\t', ',', ';', '|', '\u{a0}']);
@@ -132,7 +133,7 @@ fn after_name(text: &Source<'_>, at: usize) -> Option<(usize, bool)> {
     Some((place(rest), false))
 }
 
-/// The value after a name that stands for itself, with a space between: `AWS_SECRET_KEY x`.
+/// The value after an identifier and a space: `AWS_SECRET_KEY x`.
 pub(super) fn after_identifier(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let before = &text.as_bytes()[..at];
     let name = before.iter().rev().take(64);
@@ -166,8 +167,8 @@ pub(super) fn second(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     is_one.then_some(value.range)
 }
 
-/// What a type with the name of a secret shows, or what one is set to: `Secret("x")`,
-/// `setPassword("x")`.
+/// The value in the `Debug` form of a secret's type, or in a call that sets a secret:
+/// `Secret("x")`, `setPassword("x")`.
 pub(super) fn shown(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let before = text.as_bytes()[..at].iter().rev().take(64);
     let length = before
@@ -191,8 +192,8 @@ pub(super) fn shown(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     is_one.then_some(value.range)
 }
 
-/// Whether the object that begins there is one of a type with the name of a secret:
-/// `Password { value: "x" }`.
+/// Whether the type of the object that begins at `at` has the name of a secret: `Password { value:
+/// "x" }`.
 pub(super) fn is_of_secret_type(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end_matches(' ').as_bytes();
     let length = before.iter().rev().take(64);
@@ -204,7 +205,7 @@ pub(super) fn is_of_secret_type(text: &str, at: usize) -> bool {
     is_type && name != "Token" && keys::read(name) != Key::Harmless
 }
 
-/// The value of a flag of a command, whose name begins there.
+/// The value of a command's flag. The name of the flag begins at `at`.
 pub(super) fn flag(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = &text[at..];
     let length = rest
@@ -215,7 +216,7 @@ pub(super) fn flag(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     if keys::read(&rest[..length]) == Key::Harmless {
         return None;
     }
-    // In a list of arguments there are quotes and a comma between the two.
+    // In a list of arguments, quotes and a comma separate the two.
     let gap = rest[length..]
         .bytes()
         .take(8)
@@ -236,7 +237,7 @@ pub(super) fn flag(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     (!word.starts_with('-') && !prose::is_word(word)).then_some(value.range)
 }
 
-/// What follows `-u` or `--user`, if there is a password in it and not the number of a group.
+/// The value of `-u` or `--user`, if it has a password and not the id of a group.
 pub(super) fn user(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let name = ["u ", "user ", "proxy-user ", "user=", "proxy-user="]

@@ -1,4 +1,4 @@
-//! Tokens whose beginning names their issuer.
+//! Tokens with a prefix that identifies their issuer.
 
 use super::source::Source;
 use crate::text::beginnings::Beginnings;
@@ -13,7 +13,7 @@ const UPPER: IsPart = |byte| byte.is_ascii_uppercase() || byte.is_ascii_digit();
 const HEX: IsPart = |byte| byte.is_ascii_hexdigit();
 const PATH: IsPart = |byte| DASHED(byte) || byte == b'/';
 
-/// The beginning, how many characters follow at least, and which ones. Sorted by the first character.
+/// The prefix, how many characters follow at least, and which ones. Sorted by the first character.
 const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("1//0", 20, DASHED),
     ("APA91b", 24, DASHED),
@@ -138,7 +138,7 @@ const ISSUERS: &[(&str, usize, IsPart)] = &[
     ("ya29.", 16, DASHED),
 ];
 
-/// The same with as many characters as stand there, and no more.
+/// The same with exactly this number of characters.
 const EXACT: &[(&str, usize, IsPart)] = &[
     ("AKIA", 16, UPPER),
     ("ASIA", 16, UPPER),
@@ -165,7 +165,8 @@ static BEGINNINGS: Beginnings = {
     all
 };
 
-/// The second and third characters of issuers: few words of prose have both these and the first two.
+/// The second and third characters of the prefixes. Few ordinary words match these and the first
+/// two.
 static NEXTS: Beginnings = {
     let mut all = Beginnings::NONE;
     let mut at = 0;
@@ -176,7 +177,7 @@ static NEXTS: Beginnings = {
     all
 };
 
-/// Where the issuers with each first character begin.
+/// For each first character, the index of its first issuer.
 static FIRSTS: [usize; 129] = {
     let mut firsts = [ISSUERS.len(); 129];
     let mut at = ISSUERS.len();
@@ -209,13 +210,13 @@ const fn is_sorted() -> bool {
 const OPENAI: &str = "sk-";
 const JWT: &str = "eyJ";
 
-/// The token that begins there.
+/// The token that begins at `at`.
 pub(super) fn known(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = &text.as_bytes()[at..];
     if !BEGINNINGS.may_begin(rest) {
         return None;
     }
-    // Words of prose go on in small letters to their end.
+    // Ordinary words have only lower-case letters.
     let letters = rest
         .iter()
         .take(16)
@@ -236,14 +237,14 @@ pub(super) fn known(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
         &[]
     };
     let issued = with_first.iter().find_map(|(begin, least, is_part)| {
-        // Most words differ here, before anything is called.
+        // A fast check: most words differ here.
         if begin.as_bytes().get(1..3) != rest.get(1..3) {
             return None;
         }
         let length = run(rest.strip_prefix(begin.as_bytes())?, *is_part);
         text.charge(length);
         let token = &rest[begin.len()..begin.len() + length];
-        // Words with dashes between them: `xai-is-the-name-of-a-company`.
+        // Ordinary words with dashes: `xai-is-the-name-of-a-company`.
         let is_dash = |byte: &u8| matches!(byte, b'-' | b'_');
         let is_prose = || {
             token.iter().any(is_dash)
@@ -275,7 +276,7 @@ pub(super) fn known(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     Some(at..at + length - dots)
 }
 
-/// `sk-` begins words too: a key has digits, and is long.
+/// Ordinary words may begin with `sk-` too. A key is long and has digits.
 fn openai(text: &Source<'_>, rest: &[u8]) -> Option<usize> {
     let after = rest.strip_prefix(OPENAI.as_bytes())?;
     let length = run(after, DASHED);
@@ -288,7 +289,7 @@ fn openai(text: &Source<'_>, rest: &[u8]) -> Option<usize> {
     is_key.then_some(3 + length)
 }
 
-/// Three parts, of which the first is an object in Base64; the last one may be missing.
+/// Three parts. The first is an object in Base64, and the last may be missing.
 fn jwt(text: &Source<'_>, rest: &[u8]) -> Option<usize> {
     let head = run(rest.starts_with(JWT.as_bytes()).then_some(rest)?, DASHED);
     text.charge(head);

@@ -1,13 +1,13 @@
 use crate::text::first;
 use std::ops::Range;
 
-/// Longer user information is none.
+/// Longer user information is ignored.
 const LONGEST: usize = 1024;
 
-/// User names of URLs that everybody uses.
+/// Common user names in URLs that are not secret.
 const NOBODY: &[&str] = &["git", "hg", "svn", "anonymous"];
 
-/// The user information of a URL whose scheme ends there.
+/// The user information of a URL whose scheme ends at `at`.
 pub(super) fn user(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = first(text.get(at..)?.strip_prefix("://")?, LONGEST);
     let start = at + "://".len();
@@ -15,7 +15,8 @@ pub(super) fn user(text: &str, at: usize) -> Option<Range<usize>> {
     let host = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let end = match rest[..host].rfind('@') {
         Some(end) => end,
-        // An unescaped `/` in a password: what follows the colon is no port.
+        // There may be an unescaped `/` in the password, since the text after the colon is not a
+        // port.
         None if has_no_port(&rest[..host]) => rest.rfind('@')?,
         None => return None,
     };
@@ -23,7 +24,7 @@ pub(super) fn user(text: &str, at: usize) -> Option<Range<usize>> {
     (!user.is_empty() && !NOBODY.contains(&user)).then_some(start..start + end)
 }
 
-/// The same in a URL that is a parameter of another: `https%3A%2F%2Femma%3Ax%40db.example`.
+/// The same in a URL that is a parameter of another URL: `https%3A%2F%2Femma%3Ax%40db.example`.
 pub(super) fn escaped_user(text: &str, at: usize) -> Option<Range<usize>> {
     const SIGN: &str = "%3a%2f%2f";
     let sign = text.get(at..at + SIGN.len())?;
@@ -40,14 +41,14 @@ fn ends_url(c: char) -> bool {
 }
 
 fn has_no_port(authority: &str) -> bool {
-    // The colons of an IPv6 address stand in brackets.
+    // The colons of an IPv6 address are in brackets.
     !authority.starts_with('[')
         && authority
             .split_once(':')
             .is_some_and(|(_, port)| port.bytes().any(|byte| !byte.is_ascii_digit()))
 }
 
-/// What people write before an address, and not as a user.
+/// Words before an address that are not a user name.
 const LABELS: &[&str] = &[
     "mailto", "mail", "email", "to", "from", "cc", "bcc", "sip", "sips", "xmpp", "acct", "author",
     "by",

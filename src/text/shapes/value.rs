@@ -1,4 +1,4 @@
-//! Where the value of a name ends.
+//! Finds the value after a name.
 
 use super::source::Source;
 use crate::text::first;
@@ -19,7 +19,7 @@ pub(super) enum Form {
     Bare,
 }
 
-/// The value that begins there, after spaces.
+/// The value that begins at `at`, after spaces.
 pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
     let bytes = text.as_bytes();
     let near = first(&text[at..], 16);
@@ -98,12 +98,12 @@ pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
     }
 }
 
-/// Quotes as HTML, URLs and strictly escaped JSON have them.
+/// Quotes as escaped in HTML, in URLs and in JSON.
 const ESCAPED_QUOTES: &[&str] = &[
     "&quot;", "&#34;", "&#39;", "&apos;", "%22", "%27", "\\u0022", "\\u0027",
 ];
 
-/// Quotes as people print them, if a text begins with one.
+/// The typographic quote at the start of a text, with its closing quote.
 fn typographic_quotes(text: &str) -> Option<(&'static str, char)> {
     const QUOTES: [(&str, char); 6] = [
         ("\u{201c}", '\u{201d}'),
@@ -119,19 +119,19 @@ fn typographic_quotes(text: &str) -> Option<(&'static str, char)> {
     QUOTES.into_iter().find(|(open, _)| text.starts_with(open))
 }
 
-/// The escaped quote that a text begins with.
+/// The escaped quote at the start of a text.
 fn escaped_quote(text: &str) -> Option<&'static str> {
     let mut quotes = ESCAPED_QUOTES.iter().copied();
     quotes.find(|quote| text.starts_with(quote))
 }
 
-/// The escaped quote that a text ends with.
+/// The escaped quote at the end of a text.
 pub(super) fn escaped_quote_at_end(text: &str) -> Option<&'static str> {
     let mut quotes = ESCAPED_QUOTES.iter().copied();
     quotes.find(|quote| text.ends_with(quote))
 }
 
-/// `Some(`, `SecretString(`, and the letters of a kind of string: `b"`.
+/// Skips `Some(`, `SecretString(`, and the prefix of a string literal: `b"`.
 fn skip_wrapper(bytes: &[u8], start: usize) -> usize {
     let mut start = start;
     for _ in 0..4 {
@@ -149,12 +149,12 @@ fn skip_wrapper(bytes: &[u8], start: usize) -> usize {
     start
 }
 
-/// The letters before a string of Python, of Rust or of JavaScript.
+/// The prefixes of string literals in Python and Rust.
 fn is_kind(letters: &[u8]) -> bool {
     matches!(letters.len(), 1 | 2) && letters.iter().all(|c| b"bcfru".contains(&(c | 0x20)))
 }
 
-/// The quote that closes, at the same depth of escapes as the one that opened.
+/// The closing quote, at the same depth of escapes as the opening one.
 pub(super) fn quoted_end(bytes: &[u8], start: usize, quote: u8, depth: usize) -> usize {
     let mut run = 0;
     for (at, byte) in bytes.iter().enumerate().skip(start) {
@@ -197,14 +197,14 @@ fn bare_end(text: &Source<'_>, start: usize) -> usize {
     let rest = &text[start..];
     let end = rest.char_indices().find(|(at, c)| match c {
         '&' | ';' | '"' | '\'' | '`' | '<' => true,
-        // An escaped end of a line.
+        // An escaped line end.
         '\\' => matches!(rest.as_bytes().get(at + 1), Some(b'n' | b'r')),
         ',' => is_next_of_list(&rest[at + 1..]),
         c => c.is_whitespace() || c.is_control(),
     });
     let word = &rest[..end.map_or(rest.len(), |(end, _)| end)];
     text.charge(word.len());
-    // What closes a sentence.
+    // Punctuation at the end of a sentence.
     let closes: &[char] = if word.starts_with("${") {
         &[',', '.']
     } else {
@@ -223,15 +223,15 @@ fn is_next_of_list(next: &str) -> bool {
     name > 0 && matches!(next.as_bytes().get(name), Some(b'=' | b':'))
 }
 
-/// The end of the line, or of the string in which it stands.
+/// The end of the line, or of the string around it.
 pub(super) fn line_end(text: &Source<'_>, start: usize) -> usize {
     let length = line_length(&text[start..]);
     text.charge(length);
     start + length
 }
 
-/// The end of the line of a header, whose values may have quotes: `Digest username="x", …`. If the
-/// name stands within a string, the line ends with that.
+/// The end of a header's line. The value may have quotes: `Digest username="x", …`. If the header
+/// is inside a string, it ends with the string.
 pub(super) fn header_end(text: &Source<'_>, name: usize, start: usize) -> usize {
     let bytes = text.as_bytes();
     let before = bytes[..name].iter().rev().take(LINE);
@@ -255,10 +255,10 @@ pub(super) fn header_end(text: &Source<'_>, name: usize, start: usize) -> usize 
     }
 }
 
-/// How far a line is looked at before a name.
+/// How many bytes of a line are read before a name.
 const LINE: usize = 256;
 
-/// How long the line is that a text begins with.
+/// The length of the first line of a text.
 pub(super) fn line_length(text: &str) -> usize {
     length_up_to(text, &['"', '\'', '`'])
 }
@@ -274,8 +274,8 @@ fn length_up_to(text: &str, quotes: &[char]) -> usize {
     line.trim_end_matches([' ', '\\']).len()
 }
 
-/// The lines of a value that is set below its name, as in YAML: `|` and lines that are indented, or
-/// one word on the next line.
+/// A value on the lines below its name, as in YAML: `|` and indented lines, or one word on the next
+/// line.
 pub(super) fn block(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = text[at..].trim_start_matches(' ');
     let marked = rest.trim_start_matches(['|', '>', '-', '+']);

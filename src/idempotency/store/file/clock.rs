@@ -1,7 +1,7 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Milliseconds for which the file was open, over all processes that had it.
+/// Counts the milliseconds for which the file was open, in all processes together.
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     before: u64,

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// The leases of the claims of this process. Claims of earlier ones have none.
+/// The leases of the claims of this process. Claims of earlier processes have none.
 #[derive(Clone, Default)]
 pub(super) struct Leases(Arc<Mutex<HashMap<RecordId, Lease>>>);
 
@@ -14,7 +14,7 @@ pub(super) struct Leases(Arc<Mutex<HashMap<RecordId, Lease>>>);
 pub(super) struct Lease {
     pub(super) token: Token,
     pub(super) until_ms: u64,
-    /// For how long the record is kept after the claim is left alone, and until when as it is written.
+    /// How long the record is kept after the last renewal, and the expiry that is written in the file.
     pub(super) keep_ms: u64,
     pub(super) expires_ms: u64,
 }
@@ -29,7 +29,7 @@ impl Leases {
         Self::default()
     }
 
-    /// Puts leases in place, and ends others.
+    /// Sets or removes leases.
     pub(super) fn change(&self, changed: HashMap<RecordId, Option<Lease>>) {
         let mut leases = self.leases();
         for (record, lease) in changed {
@@ -44,7 +44,8 @@ impl Leases {
         self.leases().get(record).copied()
     }
 
-    /// A record that would soon be forgotten is to be written again.
+    /// Renews a lease. Returns whether the record would expire soon, so that its expiry has to be
+    /// written again.
     pub(super) fn renew(
         &self,
         record: &RecordId,
@@ -70,7 +71,7 @@ impl Leases {
         }
     }
 
-    // Never held while something is waited for.
+    // Never held across an await.
     fn leases(&self) -> MutexGuard<'_, HashMap<RecordId, Lease>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -28,7 +28,8 @@ use std::{fmt, path::Path, sync::Arc, time::Duration};
 ///
 /// # Blocking
 ///
-/// A thread of the store reads and writes. Dropping the last clone waits for what it has begun.
+/// A thread of the store reads and writes. Dropping the last clone waits until that thread has
+/// finished its work.
 #[derive(Clone)]
 pub struct RedbStore {
     shared: Arc<Shared>,
@@ -79,7 +80,7 @@ impl Store for RedbStore {
         Box::pin(answer)
     }
 
-    /// Rarely written: leases belong to this process.
+    /// Rarely writes, since the leases are in memory.
     fn renew<'a>(
         &'a self,
         record: &'a RecordId,

@@ -8,12 +8,12 @@ use std::{fs::OpenOptions, path::Path};
 /// The version of the file's format.
 const FORMAT: u64 = 1;
 
-/// Numbers of the file itself.
+/// Numbers about the file itself.
 pub(super) const NUMBERS: TableDefinition<'_, &str, u64> =
     TableDefinition::new("mcp-resilience/idempotency");
 /// Records by their names.
 pub(super) const RECORDS: TableDefinition<'_, &[u8; 32], &[u8]> = TableDefinition::new("records");
-/// Their names again, by the time when they expire.
+/// The names of records, ordered by the time at which they expire.
 pub(super) const EXPIRING: TableDefinition<'_, (u64, &[u8; 32]), ()> =
     TableDefinition::new("expiring");
 
@@ -25,9 +25,9 @@ pub(super) struct Opened {
     pub(super) clock_ms: u64,
 }
 
-/// Opens a file, or makes it. A file that is not ours is not written to.
+/// Opens or creates a file. Does not write to a file of another program.
 pub(super) fn open(path: &Path) -> Result<Opened, StoreError> {
-    // A damaged file may have the library panic.
+    // The library may panic on a damaged file.
     let opened = catch_panic(|| try_to_open(path));
     let problem = match opened {
         Ok(Ok(opened)) => return Ok(opened),
@@ -53,7 +53,7 @@ fn try_to_open(path: &Path) -> Result<Opened, StoreError> {
     on(backend)
 }
 
-/// Opens what a backend holds.
+/// Opens the database in a backend.
 pub(super) fn on(backend: impl StorageBackend) -> Result<Opened, StoreError> {
     let database = Builder::new()
         .create_with_backend(backend)
@@ -72,7 +72,7 @@ fn refused(error: DatabaseError) -> StoreError {
     }
 }
 
-/// Whether the file is ours, or new.
+/// Whether the file is one of this store, or new.
 fn check(database: &Database) -> Result<(), StoreError> {
     let reading = database.begin_read().map_err(|error| failed(&error))?;
     let mut tables = reading.list_tables().map_err(|error| failed(&error))?;
@@ -95,7 +95,7 @@ fn check(database: &Database) -> Result<(), StoreError> {
     }
 }
 
-/// Makes the tables of a new file, and gives how long it was open.
+/// Creates the tables of a new file. Returns for how long the file has been open so far.
 fn prepare(database: &Database) -> Result<u64, redb::Error> {
     let writing = database.begin_write()?;
     let clock_ms = {

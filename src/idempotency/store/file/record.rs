@@ -3,7 +3,7 @@ use crate::idempotency::{
     store::{StoreError, Token, Value},
 };
 
-/// A record as it is in the file: fingerprint, token, state, when it expires, and the outcome.
+/// A record in the file: fingerprint, token, state, the time at which it expires, and the outcome.
 pub(super) struct Record {
     pub(super) fingerprint: Fingerprint,
     pub(super) token: Token,

@@ -1,4 +1,4 @@
-//! A disk that fails.
+//! Tests with a failing disk.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"
@@ -24,7 +24,7 @@ use std::{
 
 const LONG: Duration = Duration::from_secs(600);
 
-/// A disk in memory, which writes nothing more from some moment on.
+/// A disk in memory that stops writing at some point.
 #[derive(Debug)]
 struct Disk {
     works: InMemoryBackend,

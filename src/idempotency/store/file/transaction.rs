@@ -1,4 +1,4 @@
-//! What is done in one transaction.
+//! The operations, and how one transaction performs them.
 
 use super::{
     clock::millis,
@@ -14,22 +14,22 @@ use redb::{ReadableTable, Table, WriteTransaction};
 use std::{collections::HashMap, time::Duration};
 use tokio::sync::oneshot;
 
-/// How many records are forgotten at most along with others' operations.
+/// How many expired records one transaction removes at most.
 const FORGOTTEN: usize = 64;
 
 type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
-/// What is asked of the writer.
+/// A request to the writer.
 pub(super) enum Operation {
     Claim(RecordId, Claim, Answer<Claimed>),
     Complete(RecordId, Token, Ending, Duration, Answer<bool>),
     Release(RecordId, Token, Answer<bool>),
     Settle(RecordId, Option<Value>, Duration, Answer<bool>),
-    /// Writes again until when a record is kept whose claim was renewed.
+    /// Writes the new expiry of a record whose claim was renewed.
     Keep(RecordId, Token),
 }
 
-/// An answer that counts once everything is on the disk.
+/// An answer to be sent once everything is on the disk.
 pub(super) enum Done {
     Claimed(Answer<Claimed>, Result<Claimed, StoreError>),
     Changed(Answer<bool>, Result<bool, StoreError>),
@@ -94,7 +94,7 @@ pub(super) struct Tables<'t> {
     records: Table<'t, &'static [u8; 32], &'static [u8]>,
     expiring: Table<'t, (u64, &'static [u8; 32]), ()>,
     leases: &'t Leases,
-    // What becomes of leases once everything is on the disk: a new one, or none.
+    // The changes of leases: a new one, or none. They take effect once everything is on the disk.
     changed: HashMap<RecordId, Option<Lease>>,
     now_ms: u64,
 }
@@ -115,7 +115,7 @@ impl<'t> Tables<'t> {
         })
     }
 
-    /// The changes of leases, for when everything is on the disk.
+    /// The changes of leases. They take effect once everything is on the disk.
     pub(super) fn into_changed(self) -> HashMap<RecordId, Option<Lease>> {
         self.changed
     }
@@ -139,14 +139,14 @@ impl<'t> Tables<'t> {
                 Done::Changed(answer, self.settle(&id, outcome, keep))
             }
             Operation::Keep(id, token) => {
-                // The next renewal makes up for one that failed.
+                // If this fails, the next renewal writes it.
                 let _ = self.keep(&id, token);
                 Done::Kept
             }
         }
     }
 
-    /// Forgets records whose time is over, but never one whose run goes on.
+    /// Removes expired records, but none whose run goes on.
     pub(super) fn expire(&mut self) -> Result<(), StoreError> {
         let mut over = Vec::new();
         let until = (self.now_ms, &[u8::MAX; 32]);
@@ -265,7 +265,7 @@ impl<'t> Tables<'t> {
             Ending::Unknown => State::Unknown,
         };
         let expires_ms = self.after(keep);
-        // The entry of the record before is found by its own time.
+        // The entry of the previous record is found by the time of that record.
         self.write(
             id,
             &Record {

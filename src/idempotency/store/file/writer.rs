@@ -10,10 +10,10 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-/// How many operations share a transaction at most.
+/// The most operations in one transaction.
 const TOGETHER: usize = 256;
 
-/// The thread that has the file.
+/// The thread that reads and writes the file.
 pub(super) struct Writer {
     // Taken when the writer is dropped, so that the thread ends.
     operations: Option<Sender<(u64, Operation)>>,
@@ -34,7 +34,7 @@ impl Writer {
         })
     }
 
-    /// Asks for an operation, at this time. If the thread has ended, the answer says so.
+    /// Sends an operation to the thread. If the thread has ended, the answer is an error.
     pub(super) fn send(&self, now_ms: u64, operation: Operation) {
         if let Some(operations) = &self.operations {
             let _ = operations.send((now_ms, operation));
@@ -46,7 +46,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.operations = None;
         if let Some(thread) = self.thread.take() {
-            // It has reported what went wrong.
+            // The thread has already reported a panic.
             let _ = thread.join();
         }
     }
@@ -61,7 +61,7 @@ fn write(database: &Database, leases: &Leases, asked: &Receiver<(u64, Operation)
             now_ms = now_ms.max(at_ms);
             operations.push(operation);
         }
-        // A damaged file may have the library panic. Then nothing is claimed any more.
+        // The library may panic on a damaged file. After a panic, no call is claimed.
         let written = catch_panic(|| transact(database, leases, now_ms, operations));
         if let Err(panic) = written {
             tracing::error!(error = %panic.chain(), "the file of idempotency keys is damaged: nothing with a key runs any more");
@@ -70,7 +70,7 @@ fn write(database: &Database, leases: &Leases, asked: &Receiver<(u64, Operation)
     }
 }
 
-/// Does all of them, or none. Nobody is answered before everything is on the disk.
+/// Performs all operations or none. Sends the answers once everything is on the disk.
 fn transact(database: &Database, leases: &Leases, now_ms: u64, operations: Vec<Operation>) {
     let mut done = Vec::with_capacity(operations.len());
     let written = (|| {
@@ -101,7 +101,7 @@ fn transact(database: &Database, leases: &Leases, now_ms: u64, operations: Vec<O
                 ))
             })
         };
-        // Whoever asked may be gone.
+        // The receiver may be gone.
         match done {
             Done::Claimed(answer, claimed) => {
                 let _ = answer.send(lost().map_or(claimed, Err));

@@ -11,7 +11,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The default bound: half a million calls.
+/// The default capacity: half a million calls.
 const CAPACITY: usize = 256 << 20;
 
 /// Keeps records in the memory of the process. Clones share them.
@@ -71,7 +71,7 @@ impl MemoryStore {
         changed
     }
 
-    // Never held while something is waited for.
+    // Never held across an await.
     fn records(&self) -> MutexGuard<'_, Records> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }

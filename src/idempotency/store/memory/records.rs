@@ -6,7 +6,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// What a record costs beside the bytes of its outcome: its two entries, with room to grow.
+/// The size of a record without the bytes of its outcome: its two entries, with spare capacity.
 const RECORD: usize = 512;
 
 /// All records of a store.
@@ -14,11 +14,11 @@ pub(super) struct Records {
     by_id: HashMap<RecordId, Record>,
     // Each record has one entry here.
     expiring: BTreeSet<(Instant, RecordId)>,
-    // And each whose answer is kept has one here.
+    // Each record with an answer has one entry here.
     answers: BTreeSet<(Instant, RecordId)>,
     pub(super) bytes: usize,
     pub(super) capacity: usize,
-    // Whether an answer was let go before its time.
+    // Whether an answer was dropped early.
     pub(super) has_let_go: bool,
 }
 
@@ -27,7 +27,7 @@ struct Record {
     token: Token,
     state: State,
     expires: Instant,
-    // For how long it is kept after its claim is left alone.
+    // How long the record is kept after the last renewal of its claim.
     keep: Duration,
 }
 
@@ -63,7 +63,7 @@ impl Record {
 }
 
 pub(super) fn after(now: Instant, wait: Duration) -> Instant {
-    // Beyond the end of time: a hundred years are as good.
+    // If the time is too large for an `Instant`, use a hundred years.
     const LONG: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
     now + wait.min(LONG)
 }
@@ -84,7 +84,7 @@ impl Records {
         self.by_id.len()
     }
 
-    /// Lets go of records whose time is over.
+    /// Removes expired records.
     fn expire(&mut self, now: Instant) {
         while let Some((at, id)) = self.expiring.first().copied() {
             if at > now {
@@ -107,7 +107,7 @@ impl Records {
         self.bytes -= record.bytes();
     }
 
-    /// Puts a record in place of the one before.
+    /// Replaces the record with this name.
     fn put(&mut self, id: RecordId, record: Record) {
         let entry = (record.expires, id);
         let (bytes, has_answer) = (record.bytes(), record.has_answer());
@@ -121,7 +121,7 @@ impl Records {
         }
     }
 
-    /// Makes room for so many more bytes, by letting the oldest answers go.
+    /// Makes room for this many more bytes by dropping the oldest answers.
     fn make_room(&mut self, more: usize) -> bool {
         while self.bytes + more > self.capacity {
             let Some((_, id)) = self.answers.pop_first() else {
@@ -215,7 +215,7 @@ impl Records {
         };
         let (fingerprint, token, keep) = (record.fingerprint, record.token, record.keep);
         let state = match state {
-            // Better known as done without its answer than not known at all.
+            // Keep the record as done without its answer, rather than lose it.
             State::Done(value) if !self.make_room(value.bytes.len()) => {
                 self.has_let_go = true;
                 State::Done(Value::not_kept())

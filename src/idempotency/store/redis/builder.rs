@@ -6,7 +6,7 @@ use redis::{
 };
 use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 
-/// The default prefix of the names of records.
+/// The default prefix of keys.
 const PREFIX: &str = "mcp-resilience:idempotency:";
 
 /// The default time for an answer or a connection of the server.
@@ -16,7 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 #[must_use = "settings do nothing until they are used to connect"]
 pub struct RedisBuilder {
-    // It may hold a password.
+    // May contain a password.
     url: String,
     prefix: Arc<str>,
     timeout: Duration,

@@ -48,7 +48,7 @@ impl RedisStore {
         format!("{}{record}", self.prefix)
     }
 
-    /// Claims a record of its own and removes it: a test of the server.
+    /// Tests the server: claims a record that no call uses, and removes it.
     async fn try_out(&self) -> Result<(), StoreError> {
         let record = RecordId::from_bytes(rand::random());
         let minute = Duration::from_secs(60);
@@ -155,7 +155,7 @@ impl Store for RedisStore {
 }
 
 fn millis(duration: Duration) -> u64 {
-    // Redis counts in signed numbers, and the sum of two has to fit: a hundred years are enough.
+    // Redis uses signed numbers, and the sum of two has to fit. A hundred years are enough.
     const LONG: u64 = 100 * 365 * 24 * 60 * 60 * 1000;
     u64::try_from(duration.as_millis()).map_or(LONG, |millis| millis.min(LONG))
 }

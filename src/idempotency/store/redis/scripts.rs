@@ -1,6 +1,6 @@
 use redis::Script;
 
-/// What runs on the server, each in one step.
+/// The scripts. The server runs each as one step.
 pub(super) struct Scripts {
     pub(super) claim: Script,
     pub(super) renew: Script,

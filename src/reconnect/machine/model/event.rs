@@ -20,7 +20,7 @@ pub(super) enum Event {
     Close,
 }
 
-/// What may happen besides calls and dials.
+/// How often each kind of event may happen.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
     pub(super) calls: u8,

@@ -1,4 +1,4 @@
-//! What may happen next, and what must hold at any time.
+//! The possible next events, and the invariants.
 
 use super::{
     event::{Event, Limits},
@@ -6,7 +6,7 @@ use super::{
 };
 
 impl World {
-    /// Everything that may happen now.
+    /// All events that may happen now.
     pub(super) fn events(&self, limits: Limits) -> Vec<Event> {
         let mut events = Vec::new();
         for (at, caller) in self.callers.iter().enumerate() {
@@ -37,7 +37,7 @@ impl World {
             } else {
                 events.push(Event::Turn(at));
             }
-            // Another task may be late with an older dial, too.
+            // Another task may also report an older dial late.
             if task.id > 1 {
                 events.push(Event::StaleConnect(task.id - 1));
             }

@@ -1,4 +1,4 @@
-//! Two callers and the tasks around a machine, and what an event does to them.
+//! Two callers and the tasks around a machine, and the effect of each event on them.
 
 use super::event::{Event, Limits};
 use crate::{
