@@ -75,6 +75,28 @@ async fn the_names_that_say_no_ask_for_no_repeat() {
 }
 
 #[tokio::test]
+async fn a_text_beside_the_envelope_adds_its_wait_and_its_no_and_changes_nothing_else() {
+    for (permitted, text, expected) in [
+        (true, r#"{"retryAfter": 3}"#, true),
+        (true, r#"{"retryAfter": 3, "retryable": true}"#, true),
+        (true, r#"{"retryAfter": 3, "retryable": false}"#, false),
+        (false, r#"{"retryAfter": 3, "retryable": true}"#, false),
+    ] {
+        let envelope = json!({
+            "code": "upstream_error", "error": "down", "status": 503, "retryable": permitted
+        });
+        let failure = read(Answer {
+            texts: vec![text.to_owned()],
+            ..Answer::envelope(envelope)
+        })
+        .await;
+        assert_eq!(failure.class(), Class::Upstream, "{permitted} {text}");
+        assert_eq!(failure.retryable(), Some(expected), "{permitted} {text}");
+        assert_eq!(failure.retry_after(), Some(Duration::from_secs(3)));
+    }
+}
+
+#[tokio::test]
 async fn a_number_too_big_for_a_float_hides_nothing_beside_it() {
     let text = r#"{"code": "rate_limited", "retryAfter": 1e400, "retryable": false}"#;
     let failure = read(Answer::flagged(text)).await;
