@@ -1,4 +1,4 @@
-//! What the layers allocate on the way of success.
+//! The allocations of the layers for a call that succeeds.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"

@@ -1,4 +1,4 @@
-//! The plan of the house: which room opens onto which.
+//! Which module may import which.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"
@@ -133,7 +133,7 @@ const DOORS: &[(&str, &[&str])] = &[
 const OPEN: &str = "text";
 
 #[test]
-fn no_room_has_a_door_that_is_not_on_the_plan() {
+fn no_module_imports_another_against_the_plan() {
     for (room, files) in rooms() {
         let (_, doors) = DOORS
             .iter()
@@ -152,7 +152,7 @@ fn no_room_has_a_door_that_is_not_on_the_plan() {
 }
 
 #[test]
-fn every_room_on_the_plan_is_there() {
+fn every_module_on_the_plan_exists() {
     let rooms: Vec<_> = rooms().into_iter().map(|(room, _)| room).collect();
     for (room, _) in DOORS {
         assert!(rooms.iter().any(|there| there == room), "no room `{room}`");
@@ -160,7 +160,7 @@ fn every_room_on_the_plan_is_there() {
 }
 
 #[test]
-fn no_file_is_longer_than_one_idea() {
+fn no_file_is_too_long() {
     for (_, files) in rooms() {
         for file in files {
             let lines = fs::read_to_string(&file).unwrap().lines().count();
@@ -172,7 +172,7 @@ fn no_file_is_longer_than_one_idea() {
 /// A claim that a call did not run, or may run again, names its witness; the words of the public API
 /// are the author's alone.
 #[test]
-fn nobody_in_the_house_speaks_as_the_author_of_a_tool() {
+fn no_module_makes_claims_as_the_author_of_a_tool() {
     let words = [".with_delivery(", ".before_running(", ".with_retryable("];
     for (room, files) in rooms() {
         for file in files.iter().filter(|_| room != "failure") {
@@ -232,7 +232,7 @@ const PLAIN: &[&str] = &[
 const WORDS: &[&str] = &["list", "why"];
 
 #[test]
-fn no_event_and_no_span_has_text_that_has_not_passed_the_way_out() {
+fn every_text_of_an_event_or_a_span_is_masked() {
     let mut seen = 0;
     for (_, files) in rooms() {
         for file in files {

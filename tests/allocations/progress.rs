@@ -1,4 +1,4 @@
-//! What a report of progress costs.
+//! The allocations of a progress report.
 
 use allocation_counter::measure;
 use mcp_resilience::{

@@ -1,4 +1,4 @@
-//! What becomes of a call that nobody waits for, and of one that ends in two ways at once.
+//! Calls that are dropped, and calls that end in two ways at once.
 
 use crate::{
     stack::{MS, SECOND, Server, fails, fine, gives, preset, retry, see, see_in, wrapped_twice},
@@ -71,7 +71,7 @@ fn holding(
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_088_who_hangs_up_drops_what_runs_at_once() {
+async fn case_088_a_caller_that_hangs_up_drops_the_running_attempt_at_once() {
     for (tool, runs) in [("hang", 1), ("refuse", 0)] {
         let (lines, alive) = (Lines::default(), Alive::default());
         let stack = preset(&lines, retry()).build().unwrap();
@@ -201,7 +201,7 @@ async fn case_092_a_call_that_is_cancelled_within_is_resolved_and_not_repeated()
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_093_that_the_caller_gave_up_wins_over_the_timeout_it_came_with() {
+async fn case_093_a_cancellation_wins_over_the_timeout_that_comes_with_it() {
     let timed_out = || Error::from(ErrorKind::TimedOut);
     let steps: [BoxError; 3] = [
         Failure::cancelled("the caller's time is up")

@@ -1,4 +1,4 @@
-//! What kind of failure it is: what must be tried again, and what must not.
+//! The class of a failure: which are repeated, and which are not.
 
 use crate::{
     stack::{
@@ -58,7 +58,7 @@ async fn case_015_an_error_of_a_healthy_server_neither_reconnects_nor_runs_the_t
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_017_no_words_make_a_timeout_but_a_type_or_a_rule_does() {
+async fn case_017_a_type_or_a_rule_makes_a_timeout_and_a_text_does_not() {
     let texts = [
         "agent setup timed out",
         "Request timed-out",

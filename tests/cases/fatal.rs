@@ -1,4 +1,4 @@
-//! What ends the process, and what must not.
+//! Which failures end the process, and which do not.
 
 use crate::{
     stack::{SECOND, Server, fails, fine, gives, preset, refuses, retry, see, wrapped_twice},
@@ -149,8 +149,8 @@ fn case_066_a_required_variable_that_is_empty_is_missing_unless_that_is_allowed(
 }
 
 #[test]
-fn case_067_what_contains_the_calls_does_not_contain_the_start() {
-    const NAME: &str = "fatal::case_067_what_contains_the_calls_does_not_contain_the_start";
+fn case_067_a_fatal_start_is_not_contained_like_a_failed_call() {
+    const NAME: &str = "fatal::case_067_a_fatal_start_is_not_contained_like_a_failed_call";
     if is_the_child(NAME) {
         hush_panics();
         let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -178,8 +178,7 @@ fn case_067_what_contains_the_calls_does_not_contain_the_start() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_069_a_fatal_error_in_the_background_ends_every_call_and_wakes_who_waits_for_the_end()
-{
+async fn case_069_a_fatal_error_in_the_background_ends_every_call_and_wakes_main() {
     let lines = Lines::default();
     let fatal = FatalLayer::new();
     let handle = fatal.handle();

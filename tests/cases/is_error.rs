@@ -1,4 +1,4 @@
-//! What comes back as an error, and what must not.
+//! Which answers are errors, and which are not.
 
 use crate::{
     stack::{MS, Wrapped, fails, fine, preset, retry, see, see_in, wrapped_twice},
@@ -118,7 +118,7 @@ async fn case_006_a_success_that_says_nothing_is_a_success() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_008_the_servers_own_words_reach_the_caller_as_they_are() {
+async fn case_008_the_servers_own_message_reaches_the_caller_unchanged() {
     let answers = [
         Answer::flagged("status bogus is not one of a,b,c"),
         Answer::flagged(""),
@@ -162,7 +162,7 @@ async fn case_009_an_error_of_a_tool_is_a_flagged_result_and_no_internal_error()
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_010_what_the_server_says_as_an_error_of_the_protocol_stays_one() {
+async fn case_010_a_json_rpc_error_of_the_server_stays_one() {
     let data = json!({"tool": "no_such_tool", "known": ["a", "b"]});
     for code in [-32700, -32600, -32601, -32602, -32603, -32002, -32000, 7] {
         for data in [None, Some(data.clone())] {

@@ -1,4 +1,4 @@
-//! The cases of a server's requests of odd form, and of its end, over real pipes.
+//! The cases of odd requests to a server, and of its shutdown, over real pipes.
 
 use crate::served::{Bookshop, Child, Lines, Wire, assert_has, log_lines};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What is logged of a call, and what the log must never do to it.
+//! The log of a call, and that it never affects the call.
 
 use crate::{
     stack::{MS, SECOND, fails, fine, lost, preset, retry, see, see_in},
@@ -30,7 +30,7 @@ fn redact(text: &str) -> Cow<'_, str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_072_secrets_are_masked_and_the_tool_gets_them_all_the_same() {
+async fn case_072_secrets_are_masked_in_the_log_and_reach_the_tool() {
     let arguments = json!({
         "auth": "Bearer abc-hidden",
         "nested": {"api_key": "k-hidden", "list": [{"X-Api-Key": "x-hidden"}]},
@@ -56,7 +56,7 @@ async fn case_072_secrets_are_masked_and_the_tool_gets_them_all_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_136_what_is_masked_in_the_arguments_is_masked_in_the_error_that_quotes_it() {
+async fn case_136_a_masked_argument_is_masked_in_the_error_that_quotes_it() {
     // Only the arguments tell that the second text has a secret in it.
     for (text, logged) in [
         (
@@ -245,7 +245,7 @@ async fn case_082_numbers_that_json_lacks_break_no_line_and_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_083_text_that_is_no_text_breaks_no_line_after_the_tool_has_run() {
+async fn case_083_invalid_text_breaks_no_line_after_the_tool_has_run() {
     // Half of a pair is no string in Rust; read as bytes it becomes the mark for what is none.
     let page = String::from_utf8_lossy(b"before \xed\xa0\xbd after").into_owned();
     let odd = [

@@ -1,8 +1,9 @@
-//! Bugs that people reported of MCP servers, clients and retry libraries, each as a test that says
-//! what is promised instead.
+//! Reported bugs of MCP servers, clients and retry libraries. Each is a test of what this crate
+//! promises instead.
 //!
-//! A test is named after the number of its report. Numbers have gaps where two reports were one. Each covers the kind of fault, and not the one
-//! input of the report; what several reports share is in [`stack`].
+//! A test is named after the number of its report. Numbers have gaps if two reports were about one bug.
+//! Each test covers the kind of fault, and not only the input of the report. Shared code is in
+//! [`stack`].
 //!
 //! # Where the reports disagree
 //!
@@ -22,10 +23,9 @@
 //!
 //! # Cases that do not concern this crate
 //!
-//! None: of those that were collected, each has something to say to a server or a client in Rust.
-//! Three lose a half on the way. 81: numbers are as the SDK's JSON type holds them, so that one out
-//! of its range is refused and not rounded. 82: that type has no NaN. 83: a string in Rust has no
-//! half of a pair.
+//! None: each collected case applies to a server or a client in Rust. Three apply only in part. 81:
+//! numbers are as the SDK's JSON type holds them, so a number out of its range is refused and not
+//! rounded. 82: that type has no NaN. 83: a string in Rust has no half of a surrogate pair.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"

@@ -166,7 +166,7 @@ async fn case_031_the_first_try_and_the_replay_have_one_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_033_that_a_call_can_be_copied_does_not_let_it_run_twice() {
+async fn case_033_clone_alone_does_not_let_a_call_run_twice() {
     let timed_out = || Err(Error::from(ErrorKind::TimedOut).into());
     let steps: Vec<Box<dyn Fn() -> Step>> = vec![
         Box::new(|| fails(Failure::upstream("502"))),
@@ -265,7 +265,7 @@ async fn case_037_the_setting_counts_attempts_with_the_first_and_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_038_what_goes_up_in_the_end_is_the_last_failure() {
+async fn case_038_the_caller_gets_the_last_failure() {
     let steps = [
         fails(
             Failure::rate_limited(None)

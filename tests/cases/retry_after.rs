@@ -1,4 +1,4 @@
-//! How long a server asks to wait: in which form it says it, and what comes of it.
+//! How long a server asks to wait: the forms, and their effect.
 
 use crate::{
     stack::{MS, SECOND, Seen, Step, fails, fine, millis, preset, retry, see, see_in, see_with},
@@ -241,7 +241,7 @@ async fn case_048_fractions_and_numbers_in_strings_are_rounded_up_and_never_an_e
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_049_a_wait_that_does_not_fit_ends_the_call_at_once_and_everybody_learns_why() {
+async fn case_049_a_wait_that_does_not_fit_ends_the_call_at_once_with_the_reason() {
     let limits = [
         (
             retry()

@@ -41,7 +41,7 @@ async fn assert_answered(stdout: impl AsyncRead + Send + Unpin + 'static, count:
 }
 
 #[tokio::test]
-async fn case_134_whatever_a_cut_falls_into_each_call_has_one_line_of_valid_json() {
+async fn case_134_each_call_has_one_line_of_valid_json_wherever_a_text_is_cut() {
     // What they are in UTF-8 and in JSON has one to six bytes.
     let signs = [
         "\u{e9}",
@@ -82,7 +82,7 @@ async fn case_134_whatever_a_cut_falls_into_each_call_has_one_line_of_valid_json
 }
 
 #[tokio::test]
-async fn case_135_a_log_that_nobody_reads_costs_no_answer_and_not_the_end() {
+async fn case_135_a_log_without_a_reader_delays_neither_answers_nor_the_end() {
     const CALLS: u32 = 300;
     let arguments = json!({"title": "Dune", "extra": "x".repeat(33_000)});
     let (mut child, stdin, stdout, mut stderr) = Child::start_unread(&[], &[]);
@@ -99,7 +99,7 @@ async fn case_135_a_log_that_nobody_reads_costs_no_answer_and_not_the_end() {
 
 #[tokio::test]
 #[cfg(target_os = "linux")]
-async fn case_135_a_log_on_a_full_device_costs_no_answer_and_not_the_end() {
+async fn case_135_a_log_on_a_full_device_delays_neither_answers_nor_the_end() {
     let full = std::fs::File::options()
         .write(true)
         .open("/dev/full")

@@ -1,4 +1,4 @@
-//! What the cases share: the preset with waits of known length, and what is to be seen of one call.
+//! Shared by the cases: the preset with waits of known length, and the observations of one call.
 
 use crate::support::{Answer, Call, Lines, Script};
 use mcp_resilience::{

@@ -1,4 +1,4 @@
-//! `examples/call.rs`, as its users run it.
+//! The example `call`, run as a process.
 
 use crate::support::{
     Ledger, Port, Scripted, program,
@@ -160,7 +160,7 @@ async fn a_server_over_http_is_called_by_its_url() {
 }
 
 #[tokio::test]
-async fn it_lists_and_reads_what_else_a_server_has_with_headers_and_a_token() {
+async fn it_lists_and_reads_resources_and_prompts_with_headers_and_a_token() {
     let server = Scripted::start(|seen, _| {
         assert_eq!(seen.headers["x-tenant"], "emma");
         assert_eq!(seen.headers["authorization"], "Bearer t0ken");
@@ -277,7 +277,7 @@ async fn a_forgotten_separator_is_explained_and_the_version_is_told() {
 }
 
 #[tokio::test]
-async fn without_a_server_it_says_why_with_the_childs_last_words() {
+async fn without_a_server_it_says_why_with_the_childs_last_lines_of_stderr() {
     let ledger = Ledger::new;
     let no_command = run(&["look", "--", "./no-such-command"]).await;
     let crashed = call(&ledger(), &[], &["look"], &["--crash-starts", "9"]).await;

@@ -1,4 +1,4 @@
-//! Calls by name, with options of their own, read as a type, and asked back.
+//! Calls by name, with options of one call, typed results, and requests for input.
 
 use crate::support::{
     Ledger, Log, MS, SECOND, Scripted, program, reconnect, resilience, retry,
@@ -223,7 +223,7 @@ async fn the_handler_gives_the_input_that_a_server_asks_for_up_to_a_bound() {
 }
 
 #[tokio::test]
-async fn what_was_subscribed_is_subscribed_again_and_the_hook_runs_on_each_connection() {
+async fn subscriptions_are_made_again_and_the_hook_runs_on_each_connection() {
     let server = Scripted::start(|seen, before| {
         let id = &seen.message["id"];
         match seen.method() {

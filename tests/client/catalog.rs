@@ -1,4 +1,4 @@
-//! What is known of a server's tools.
+//! The catalog of a server's tools.
 
 use crate::support::{
     Ledger, Log, MS, SECOND, Scripted, call, reconnect, resilience, retry,
@@ -88,7 +88,7 @@ fn no_lists() -> Vec<(&'static str, Class, NoList)> {
 }
 
 #[tokio::test]
-async fn a_list_that_fails_at_the_start_is_no_empty_list_and_calls_work_all_the_same() {
+async fn a_list_that_fails_at_the_start_is_not_empty_and_calls_still_work() {
     for (what, class, answer) in no_lists() {
         let server = Scripted::start(move |seen, _| {
             (seen.method() == "tools/list").then(|| answer(&seen.message["id"]))

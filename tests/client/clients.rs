@@ -36,7 +36,7 @@ fn keyed(tool: &'static str, key: &str, fault: &Value) -> CallToolRequestParams 
 }
 
 #[tokio::test]
-async fn what_one_server_says_of_its_tools_never_reaches_the_client_of_another() {
+async fn hints_of_one_servers_tools_never_reach_the_client_of_another() {
     // The bearer decides what the server lists; `book` always fails after its effect.
     let server = Scripted::start(|seen, _| {
         let id = &seen.message["id"];

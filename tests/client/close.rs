@@ -95,7 +95,7 @@ async fn a_child_that_does_not_want_to_end_is_killed_with_all_that_it_started() 
 }
 
 #[tokio::test]
-async fn what_a_polite_child_leaves_behind_is_ended_with_it() {
+async fn processes_of_a_child_that_exits_by_itself_are_ended_too() {
     let ledger = Ledger::new();
     let file = ledger.path().with_extension("pid");
     let script = format!(
@@ -184,7 +184,7 @@ async fn closing_waits_for_the_calls_that_run() {
 }
 
 #[tokio::test]
-async fn closing_does_not_wait_for_ever_for_who_holds_the_connection() {
+async fn closing_does_not_wait_for_ever_for_other_holders_of_the_connection() {
     let ledger = Ledger::new();
     let client = connect(ledger.stdio(&[])).await;
     let held = client.connection().unwrap();
@@ -221,7 +221,7 @@ async fn a_session_over_http_is_deleted_at_the_end() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_is_cancelled_at_the_server() {
+async fn a_dropped_call_is_cancelled_at_the_server() {
     let ledger = Ledger::new();
     abandoned(&ledger, ledger.stdio(&[])).await;
     let ledger = Ledger::new();

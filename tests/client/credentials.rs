@@ -1,4 +1,4 @@
-//! Tokens: asked at a dial, asked again when the server wants another, and never hidden.
+//! Tokens: the source is asked at each dial, and again when the server wants another token.
 
 use crate::support::{
     Log, MS, SECOND, Scripted, call, reconnect, resilience, retry, scripted::status, within,

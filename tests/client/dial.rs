@@ -1,4 +1,4 @@
-//! How a connection is made, and what is known once it is.
+//! How a connection is made, and what the client knows then.
 
 use crate::support::{Ledger, Log, MS, Port, call, reconnect, resilience, retry, within};
 use mcp_resilience::{
@@ -233,7 +233,7 @@ async fn hints_come_from_the_list_of_tools_and_anew_with_each_dial() {
 }
 
 #[tokio::test]
-async fn a_word_of_the_user_beats_the_servers_either_way() {
+async fn hints_of_the_user_win_over_those_of_the_server() {
     let fault = json!({"kind": "die_after"});
     for (tool, hints, ran) in [
         ("look", Hints::new(), 1),
@@ -257,7 +257,7 @@ async fn a_word_of_the_user_beats_the_servers_either_way() {
 }
 
 #[test]
-fn what_a_connector_shows_of_itself_holds_no_secret() {
+fn the_debug_form_of_a_connector_has_no_secret() {
     let child = ChildProcess::new("server")
         .arg("--token=s3cret")
         .env("TOKEN", "s3cret");

@@ -1,5 +1,5 @@
-//! What a client believes of whether a call ran: by its connection, and by what the server says of
-//! this very request.
+//! Which claims a client believes about whether a call ran: those of its connection, and of the
+//! server about this request.
 
 use crate::support::{
     Ledger, Log, Scripted, call, reconnect, resilience, retry,
@@ -63,7 +63,7 @@ fn with_headers(mut response: Response, retry_after: &[&'static str]) -> Respons
 }
 
 #[tokio::test]
-async fn of_several_retry_after_headers_the_longest_counts() {
+async fn the_longest_of_several_retry_after_headers_counts() {
     let limited = json!({"code": -32000, "message": "slow down"});
     for headers in [
         &["1", "3600"][..],
@@ -258,7 +258,7 @@ async fn a_status_refuses_a_call_only_with_a_time_that_can_be_read() {
 }
 
 #[tokio::test]
-async fn a_whole_body_that_is_no_json_has_come() {
+async fn a_complete_body_that_is_not_json_is_an_invalid_answer() {
     for body in ["{\"jsonrpc\": \"2.0\", \"id\"", "[1] no"] {
         let server = server(false, move |_| {
             let mut response = json_body(&Value::Null);

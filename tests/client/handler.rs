@@ -1,4 +1,4 @@
-//! The user's own handler of what a server asks and tells.
+//! The user's own handler of requests and notifications from a server.
 #![expect(
     deprecated,
     reason = "MCP has deprecated sampling, roots and logging, and servers still use them"
@@ -236,7 +236,7 @@ async fn make(client: &Client, tool: &'static str, arguments: Value) -> String {
 }
 
 #[tokio::test]
-async fn what_a_server_asks_is_answered_by_the_users_handler() {
+async fn requests_of_the_server_reach_the_users_handler() {
     let seen = Seen::default();
     let http = Curious::default().start().await;
     let client = connect(http.handler(seen.clone())).await;
@@ -268,7 +268,7 @@ async fn what_a_server_asks_is_answered_by_the_users_handler() {
 }
 
 #[tokio::test]
-async fn what_a_server_tells_reaches_the_users_handler() {
+async fn notifications_of_the_server_reach_the_users_handler() {
     let seen = Seen::default();
     let http = Curious::default().start().await;
     let client = connect(http.handler(seen.clone())).await;

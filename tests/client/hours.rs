@@ -1,8 +1,8 @@
 //! Calls that take minutes and hours, with the defaults on both sides: a `Client` and a server behind
 //! `Resilient::new`, over HTTP and over the stdio of a child process.
 //!
-//! Both ends share one runtime, whose clock stands still until a test moves it. What is sent arrives while it
-//! stands, so that each call takes exactly as long as it says here, on a machine as busy as may be.
+//! Both ends share one runtime with paused time. Messages arrive without advancing the clock, so each
+//! call takes exactly the time that its test states, also on a busy machine.
 #![allow(clippy::similar_names, reason = "what one end says, the other hears")]
 
 use crate::support::LIMIT;

@@ -1,4 +1,4 @@
-//! Calls with a key: made again though they may have run, and run once.
+//! Calls with a key are repeated even if they may have run, and run once.
 
 use mcp_resilience::{
     ResilienceLayer,
@@ -238,7 +238,7 @@ async fn a_call_whose_answer_was_lost_is_made_again_runs_once_and_brings_its_ans
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_the_switch_or_the_servers_word_nothing_is_repeated() {
+async fn without_the_setting_or_the_servers_capability_nothing_is_repeated() {
     for (is_on, is_honoured) in [(false, true), (true, false)] {
         let office = Office {
             takes: 3 * SECOND,

@@ -1,5 +1,4 @@
-//! The client side, against servers that are processes of their own: a hostile one, and those of
-//! others.
+//! The client, against servers in other processes: the hostile server, and servers of other SDKs.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"

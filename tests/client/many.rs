@@ -43,7 +43,7 @@ impl Ledger {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_death_that_a_thousand_calls_see_costs_one_dial_and_strands_nobody() {
+async fn one_dial_serves_a_thousand_calls_that_lost_their_connection() {
     let (ledger, log) = (Ledger::new(), Log::default());
     let connector = ledger.stdio(&["--slow-start", "0.5", "--start-fault-from", "2"]);
     let client = connect(connector, &log, 300 * SECOND).await;

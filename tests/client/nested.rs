@@ -1,4 +1,5 @@
-//! A tool that calls another server: what that says to its own host is for no other.
+//! A tool that calls another server. Errors for that server's host do not reach the tool's own
+//! host.
 
 use crate::support::{
     Log, Scripted, call, reconnect, resilience, retry,

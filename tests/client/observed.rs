@@ -1,4 +1,4 @@
-//! An observer of the stack sees what becomes of a client's calls and connections.
+//! What an observer sees of a client's calls and connections.
 
 use crate::support::{Ledger, Log, call, reconnect, resilience, retry, within};
 use mcp_resilience::{observe::Event, rmcp::client::Client};

@@ -1,4 +1,4 @@
-//! Answers as careless servers write them: each ends its call because it came, on every wire.
+//! Malformed answers. Each ends its call on every transport.
 
 use crate::support::{
     Ledger, Log, SECOND,

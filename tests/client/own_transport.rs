@@ -1,4 +1,4 @@
-//! Connections over transports that the user makes.
+//! Connections over transports of the user.
 
 use crate::support::{Log, MS, SECOND, reconnect, resilience, retry, within};
 use mcp_resilience::{
@@ -142,7 +142,7 @@ async fn a_pipe_in_memory_gets_the_list_the_log_and_a_connection_that_comes_back
 }
 
 #[tokio::test]
-async fn so_does_a_transport_of_rmcps_own() {
+async fn a_connection_over_a_transport_of_rmcp_comes_back() {
     let server = Inside::default();
     let starts = server.clone();
     let connector = transport_fn(move || {

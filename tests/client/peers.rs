@@ -1,4 +1,4 @@
-//! Servers that nobody here wrote: called, killed in mid-call, restarted, and called again.
+//! Servers of other SDKs: called, killed in the middle of a call, restarted, and called again.
 
 mod sweep;
 
@@ -206,7 +206,7 @@ async fn over_http(peer: Peer) {
 }
 
 #[test]
-fn they_are_set_up_where_the_tests_look_for_them() {
+fn the_peers_are_set_up_where_the_tests_look_for_them() {
     let setup = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/peers/setup");
     let place = |target: Option<&Path>| {
         let mut command = Command::new(&setup);
@@ -286,7 +286,7 @@ async fn a_stream_that_breaks_off_is_taken_up_again_and_the_call_runs_once() {
 }
 
 #[tokio::test]
-async fn what_the_sdks_make_of_failures_is_named() {
+async fn failures_of_the_sdks_have_a_class() {
     for (peer, tool, arguments, class) in [
         (
             Peer::TypeScript,

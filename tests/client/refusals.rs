@@ -1,5 +1,5 @@
-//! What the body of a refusal says, in the forms that servers write it; and a refusal of the last message of
-//! a handshake.
+//! Bodies of HTTP refusals, in the forms of different servers. Also refusals of the last message of a
+//! handshake.
 
 use crate::support::{
     Log, SECOND, Scripted, reconnect, resilience, retry,
@@ -40,7 +40,7 @@ fn refused(code: u16, body: impl Into<Body>) -> Response {
 }
 
 #[tokio::test]
-async fn a_session_that_is_gone_is_known_by_the_words_of_an_sdk_wherever_they_stand() {
+async fn a_lost_session_is_recognized_by_the_message_of_an_sdk_anywhere_in_the_body() {
     let rpc = |code: Value, message: &str| json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": message}});
     let cases = [
         (400, json!({"error": "Session not found"}).to_string()),

@@ -1,4 +1,4 @@
-//! Requests of a client that are no calls.
+//! Requests of a client other than calls.
 #![expect(
     deprecated,
     reason = "MCP has deprecated the logging level, and servers still have it"

@@ -1,5 +1,4 @@
-//! What the installed rmcp reports, where its own client is used: pinned, because some of it is
-//! only a text.
+//! Errors of the installed rmcp's own client. These tests pin them, because some are only a text.
 
 use crate::support::{Ledger, Port, SECOND, call, program, within};
 use mcp_resilience::{
@@ -66,7 +65,7 @@ fn said(failure: &Failure) -> (Class, Delivery, Option<Duration>) {
 }
 
 #[tokio::test]
-async fn what_rmcps_own_client_for_http_reports_is_named() {
+async fn errors_of_rmcps_http_client_have_a_class() {
     use Class as C;
     use Delivery as D;
     let status = |status: u16| json!({"kind": "status", "status": status});
@@ -166,7 +165,7 @@ async fn what_rmcps_own_client_for_http_reports_is_named() {
 }
 
 #[tokio::test]
-async fn what_rmcp_reports_of_a_child_process_is_named() {
+async fn errors_of_rmcps_child_process_have_a_class() {
     let ledger = Ledger::new();
     let (_child, transport) = start(&ledger, &[]);
     let client = within("a connection", ().serve(transport)).await.unwrap();
@@ -182,7 +181,7 @@ async fn what_rmcp_reports_of_a_child_process_is_named() {
 }
 
 #[tokio::test]
-async fn why_rmcp_could_not_connect_is_named() {
+async fn connect_errors_of_rmcp_have_a_class() {
     let ledger = Ledger::new();
     let (_child, transport) = start(&ledger, &["--crash-starts", "1"]);
     let error = within("the end", ().serve(transport)).await.unwrap_err();
@@ -206,7 +205,7 @@ async fn why_rmcp_could_not_connect_is_named() {
 
 /// rmcp's own recovery of a session fails what else is pending, as if the server had said so.
 #[tokio::test]
-async fn an_answer_that_was_lost_with_a_session_that_rmcp_replaced_is_no_word_of_the_servers() {
+async fn an_answer_that_was_lost_when_rmcp_replaced_a_session_is_not_a_refusal() {
     let ledger = Ledger::new();
     let server = ledger.http(&["--answer", "sse"]).await;
     let config = StreamableHttpClientTransportConfig::with_uri(&*server.url);

@@ -1,4 +1,4 @@
-//! Sessions that a server has lost, and says so in words of its own.
+//! Lost sessions, in the messages of different servers.
 
 use crate::support::{
     Log, MS, Scripted, reconnect, resilience, retry,
@@ -81,7 +81,7 @@ async fn a_session_that_is_gone_is_replaced_also_where_nothing_says_that_the_cal
 }
 
 #[tokio::test]
-async fn a_refusal_in_unknown_words_has_the_session_probed() {
+async fn a_refusal_with_an_unknown_message_starts_a_probe_of_the_session() {
     let bodies = [
         "",
         "Bad Request",

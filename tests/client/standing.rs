@@ -1,4 +1,4 @@
-//! The standing stream, and what comes before an answer.
+//! The standing stream, and messages before an answer.
 
 use crate::support::{
     Log, MS, SECOND, Scripted, reconnect, resilience, retry,
@@ -92,7 +92,7 @@ async fn a_standing_stream_that_could_not_be_opened_at_first_is_opened_later() {
 }
 
 #[tokio::test]
-async fn what_comes_on_the_standing_stream_is_mended_too() {
+async fn messages_on_the_standing_stream_are_corrected_too() {
     for odd in [
         json!({"jsonrpc": "2.0", "id": null, "method": "notifications/tools/list_changed"}),
         json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": []}),

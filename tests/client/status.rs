@@ -1,4 +1,4 @@
-//! What a server over HTTP says by a status, and how long it asks to wait.
+//! HTTP statuses, and how long a server asks to wait.
 
 use crate::support::{Ledger, Log, MS, SECOND, call, reconnect, resilience, retry, within};
 use mcp_resilience::{

@@ -1,5 +1,4 @@
-//! Answers over HTTP that are complete, in a response that is not as it should be: each is the answer, and
-//! nothing runs twice.
+//! Complete answers in malformed HTTP responses. Each is the answer, and nothing runs twice.
 
 use crate::support::{
     Log, SECOND, Scripted, reconnect, resilience, retry,
@@ -108,7 +107,7 @@ async fn a_complete_answer_is_the_answer_whatever_carries_it() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_complete_is_lost_and_no_part_of_it_is_believed() {
+async fn an_incomplete_answer_is_lost_and_no_part_of_it_is_used() {
     for content_type in [JSON, EVENTS] {
         let (_, line, server) = look_twice(move |seen| {
             let answer = good(seen).to_string();

@@ -1,4 +1,5 @@
-//! HTTP as it comes: redirects, bodies that never end, ids, headers, and what is sent to whom.
+//! HTTP details: redirects, bodies that never end, ids, headers, and which server gets which
+//! headers.
 
 use crate::support::{
     Log, SECOND, Scripted, reconnect, resilience, retry,
@@ -299,7 +300,7 @@ async fn a_list_of_tools_that_never_ends_is_cut_short_and_the_client_works() {
 
 /// The stream of a call that broke off, on a server that allows one at a time.
 #[tokio::test]
-async fn a_resumed_stream_may_be_silent_for_longer_than_anybody_looks() {
+async fn a_resumed_stream_may_be_silent_for_8_seconds() {
     let server = Scripted::start(|seen, _| {
         if seen.verb == "GET" {
             seen.headers.get("last-event-id")?;
@@ -361,7 +362,7 @@ async fn by_default_the_connector_explains_what_takes_too_long() {
 }
 
 #[tokio::test]
-async fn what_is_no_call_goes_past_the_stack() {
+async fn requests_that_are_not_calls_bypass_the_stack() {
     let server = Scripted::start(|seen, before| {
         let tools = json!([{"name": "new", "inputSchema": {"type": "object"}}]);
         (seen.method() == "tools/list" && before == 1)

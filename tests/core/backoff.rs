@@ -1,4 +1,4 @@
-//! How long to wait: ceilings, how waits are drawn below them, and what a server's hint does to them.
+//! Waits: ceilings, jitter, and the effect of a server's hint.
 
 use crate::{
     retry::{HOUR, MINUTE, MS, SECOND, always, busy, exact, fail, fine, make, times},
@@ -189,7 +189,7 @@ async fn waits_double_up_to_the_cap_and_go_on_doubling_while_the_hint_stays() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hint_is_never_undercut_and_callers_who_got_the_same_one_are_spread() {
+async fn no_wait_is_shorter_than_its_hint_and_callers_with_the_same_hint_are_spread() {
     let spreads = [
         (10 * SECOND, 5 * SECOND),
         (SECOND, SECOND),
@@ -325,7 +325,7 @@ mod of_the_backoff_crate {
     use mcp_resilience::backoff::from_backoff_crate;
 
     #[test]
-    fn its_policies_serve_as_waits_as_they_come() {
+    fn policies_of_the_backoff_crate_are_used_as_waits() {
         let constant = policies::Constant::new(3 * SECOND);
         let constant: Vec<_> = from_backoff_crate(constant).take(3).collect();
         assert_eq!(constant, [3 * SECOND; 3]);
@@ -346,7 +346,7 @@ mod of_the_backoff_crate {
     }
 
     #[test]
-    fn its_policies_end_where_they_end() {
+    fn attempts_end_when_a_policy_of_the_backoff_crate_ends() {
         assert_eq!(from_backoff_crate(policies::Stop {}).next(), None);
         let over = ExponentialBackoffBuilder::new()
             .with_max_elapsed_time(Some(Duration::ZERO))

@@ -1,4 +1,4 @@
-//! One line for every call, whatever happens to the call.
+//! One line for every call, however it ends.
 
 mod arguments;
 mod events;
@@ -96,7 +96,7 @@ async fn a_call_that_is_dropped_leaves_a_line_wherever_it_was() {
 }
 
 #[tokio::test]
-async fn a_panic_that_nobody_caught_leaves_a_line_and_goes_on() {
+async fn an_uncaught_panic_leaves_a_line_and_goes_on() {
     for in_call in [true, false] {
         let lines = Lines::default();
         let mut tools = ServiceBuilder::new()

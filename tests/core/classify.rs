@@ -1,4 +1,4 @@
-//! The border: what a failure is called, and what of it is kept.
+//! `classify`: the class of a failure, and the details that are kept.
 
 mod cautions;
 mod named;
@@ -70,7 +70,7 @@ fn full(structured: Option<Value>) -> Answer {
 }
 
 #[tokio::test]
-async fn what_is_no_failure_passes_untouched() {
+async fn an_answer_that_is_not_a_failure_passes_unchanged() {
     let envelope = json!({"code": "rate_limited", "error": "slow down", "retryAfter": 9});
     for (is_error, is_interim) in [(false, false), (false, true), (true, true)] {
         let mut answer = full(Some(envelope.clone()));
@@ -190,7 +190,7 @@ async fn a_status_decides_where_no_known_code_does() {
 }
 
 #[tokio::test]
-async fn whoever_says_that_it_is_not_retryable_is_heard() {
+async fn not_retryable_counts_from_any_source() {
     let no = [
         json!({"code": "upstream_error", "retryable": false}),
         json!({"code": "rate_limited", "retryAfter": 1, "is_retryable": false}),
@@ -328,7 +328,7 @@ async fn the_number_of_invalid_parameters_in_front_of_a_text_says_so() {
 }
 
 #[tokio::test]
-async fn no_word_and_no_digit_of_a_free_text_decides_anything() {
+async fn nothing_in_a_free_text_decides_the_class() {
     #[rustfmt::skip]
     let texts = [
         "429 rate limit exceeded, retry after 3 s",
@@ -450,7 +450,7 @@ async fn a_failure_beats_the_json_rpc_error_that_caused_it() {
 }
 
 #[tokio::test]
-async fn the_chain_of_a_json_rpc_error_keeps_who_passed_it_on() {
+async fn the_chain_of_a_json_rpc_error_keeps_the_errors_around_it() {
     let error = wrapped(RpcError::new(-32603, "quota table is gone", None));
     let chain = failure_of_error(error).await.chain().to_string();
     assert!(chain.contains("while asking the catalog"), "{chain}");
@@ -649,7 +649,7 @@ async fn a_wait_and_a_no_are_heard_wherever_the_code_beside_them_is() {
 }
 
 #[tokio::test]
-async fn what_only_caused_a_failure_says_not_that_the_whole_may_run_again() {
+async fn a_cause_does_not_permit_a_repeat_of_the_call() {
     let upstream = RpcError::new(-32603, "x", Some(json!({"retryable": true})));
     let failure = failure_of_error(wrapped(upstream)).await;
     assert_eq!(failure.retryable(), None);

@@ -1,4 +1,4 @@
-//! What tower asks of a service, asked of every service here.
+//! The contract of `tower::Service`, checked for every service.
 
 use crate::support::{Answer, Call, Lines, Strict};
 use mcp_resilience::{
@@ -397,7 +397,7 @@ impl Service<Call> for Infallibly {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_who_repeats_a_call_wants_a_service_that_can_be_cloned() {
+async fn only_layers_that_repeat_calls_need_a_service_that_can_be_cloned() {
     let unique = || BoxService::new(Tool::default());
     let classified = ClassifyLayer::new().layer(unique());
     let stopping = FatalLayer::new().layer(classified);

@@ -1,4 +1,4 @@
-//! From others' errors, and from an HTTP API's answer, to a failure.
+//! Conversion of other errors, and of an HTTP API's answer, to a failure.
 
 #[cfg(any(feature = "anyhow", feature = "eyre"))]
 mod reports;
@@ -14,7 +14,7 @@ use mcp_resilience::{
 use std::{error::Error, io};
 
 #[test]
-fn an_error_of_ones_own_that_says_its_kind_is_taken_by_a_question_mark() {
+fn the_question_mark_converts_an_error_that_implements_into_failure() {
     struct Closed;
 
     impl IntoFailure for Closed {

@@ -1,4 +1,4 @@
-//! The one error: its table of classes, how it is made, and what becomes of other people's errors.
+//! `Failure`: its table of classes, its constructors, and the conversion of other errors.
 
 use crate::support::Answer;
 use mcp_resilience::failure::{Audience, BoxError, Class, Code, Delivery, Failure, RpcError};
@@ -101,7 +101,7 @@ fn every_class_is_what_its_row_says() {
 }
 
 #[test]
-fn names_of_classes_and_deliveries_are_words_for_a_log_line() {
+fn classes_and_deliveries_have_names_for_a_log_line() {
     let names: Vec<_> = Class::all().map(Class::as_str).collect();
     for (at, name) in names.iter().enumerate() {
         let is_word = name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
@@ -133,7 +133,7 @@ fn a_code_is_known_in_every_usual_spelling() {
 }
 
 #[test]
-fn a_code_that_is_another_word_is_not_known() {
+fn a_code_with_other_letters_is_not_known() {
     #[rustfmt::skip]
     let others = [
         "", " ", "_", "429", "rate", "limited", "rate_limit", "rate_limited_2", "not_rate_limited",
@@ -369,7 +369,7 @@ impl Service<()> for Unready {
 }
 
 #[tokio::test]
-async fn what_ended_a_buffer_is_known_through_it() {
+async fn the_error_that_closed_a_buffer_keeps_its_class() {
     #[rustfmt::skip]
     let cases: [(&str, Thrown, Class); 4] = [
         ("a panic", || panic!("the shelf fell"), Class::Connection),

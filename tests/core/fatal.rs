@@ -1,4 +1,4 @@
-//! What ends the process: the latch over a stack, and the checks before it serves.
+//! How a process ends: the fatal latch of a stack, and the checks at startup.
 
 mod answering;
 mod reasons;
@@ -131,7 +131,7 @@ async fn a_fatal_readiness_shuts_it_too_and_any_other_passes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_the_inner_service_is_woken_by_the_end() {
+async fn the_end_wakes_a_caller_that_waits_for_the_inner_service() {
     let layer = FatalLayer::new();
     let busy = tower::limit::ConcurrencyLimit::new(Script::new([Ok(Answer::ok("late"))]), 1);
     let mut first = busy.clone();
@@ -148,7 +148,7 @@ async fn who_waits_for_the_inner_service_is_woken_by_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everyone_who_waits_for_the_end_learns_its_cause_at_once_or_later() {
+async fn every_waiter_gets_the_cause_of_the_end_early_or_late() {
     let layer = FatalLayer::new();
     let wait = || {
         let handle = layer.handle();
@@ -299,9 +299,9 @@ fn a_variable_that_is_unset_empty_or_blank_is_missing_and_all_that_are_missing_a
 
 #[cfg(unix)]
 #[test]
-fn a_variable_that_is_no_text_is_missing_too() {
+fn a_variable_that_is_not_unicode_counts_as_missing() {
     use std::os::unix::ffi::OsStrExt;
-    const THIS: &str = "fatal::a_variable_that_is_no_text_is_missing_too";
+    const THIS: &str = "fatal::a_variable_that_is_not_unicode_counts_as_missing";
     if is_the_child(THIS) {
         let fatal = startup::env("A_TOKEN").unwrap_err().to_string();
         assert!(fatal.contains("A_TOKEN is not Unicode"), "{fatal}");
@@ -375,8 +375,8 @@ fn a_main_that_returns_it_ends_with_exit_code_1_and_the_reason_on_stderr() {
 }
 
 #[test]
-fn to_exit_ends_the_process_at_once_with_the_same_words() {
-    const THIS: &str = "fatal::to_exit_ends_the_process_at_once_with_the_same_words";
+fn exit_ends_the_process_at_once_with_the_same_message() {
+    const THIS: &str = "fatal::exit_ends_the_process_at_once_with_the_same_message";
     if is_the_child(THIS) {
         missing_price().exit();
     }

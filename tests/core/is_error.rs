@@ -1,4 +1,4 @@
-//! The edge: what becomes of a failure where a model, or a host, is to read it.
+//! How a failure becomes a result for a model or an error for a host.
 
 mod hidden;
 mod unflagged;
@@ -439,7 +439,7 @@ impl Write for Log {
 }
 
 #[tokio::test]
-async fn of_a_crash_the_model_gets_an_id_and_the_operator_the_rest_under_it() {
+async fn the_model_gets_the_id_of_a_crash_and_the_log_has_the_rest() {
     let panicking = service_fn(async |call: Call| -> Thrown {
         assert!(call.name != "search", "no column surname in table");
         let envelope = json!({"code": "forbidden", "error": "hunter3"});

@@ -1,4 +1,4 @@
-//! The core, seen from outside: no SDK, paused time, exact durations.
+//! The core, through its public API: no SDK, paused time, exact durations.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"

@@ -1,5 +1,5 @@
-//! A call that may have run is not run again, whatever else its answer speaks of; and nobody is
-//! told to.
+//! A call that may have run is not repeated, whatever else its answer contains, and no model is
+//! told to repeat it.
 
 use crate::support::{Answer, Call, Script};
 use mcp_resilience::{
@@ -79,7 +79,7 @@ async fn a_refusal_deep_inside_an_answer_is_another_calls_and_repeats_nothing() 
 
 /// Two of three mails are sent.
 #[tokio::test(start_paused = true)]
-async fn what_a_part_of_an_answer_says_lets_only_a_tool_run_again_that_may_run_twice() {
+async fn a_refusal_of_a_part_repeats_only_a_tool_that_may_run_twice() {
     let upstream = json!({"code": "upstream_error", "error": "502", "status": 502});
     let asked = json!({"code": "E17", "retryable": true});
     let parts = refusals().into_iter().chain([upstream, asked]);

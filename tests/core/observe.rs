@@ -1,4 +1,4 @@
-//! Who watches sees what the layers decide, and changes nothing by it.
+//! An observer sees the decisions of the layers and does not change them.
 
 mod fatal;
 mod flagged;

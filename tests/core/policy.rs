@@ -1,4 +1,4 @@
-//! A policy for one tool: what applies to it, and that it changes nothing for the others.
+//! A policy for one tool, and that it changes nothing for other tools.
 
 mod alike;
 mod budget;
@@ -72,7 +72,7 @@ async fn the_policy_of_a_name_goes_before_the_first_rule_that_fits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_policy_says_whether_its_tool_may_run_twice_before_everybody_else() {
+async fn repeat_ok_of_a_policy_has_precedence() {
     let policies = |word| Policies::new().tool("pay", Policy::new().repeat_ok(word));
     assert_eq!(attempts(&policies(true), Call::tool("pay")).await, 3);
     assert_eq!(attempts(&policies(false), Call::read_only("pay")).await, 1);

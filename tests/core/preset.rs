@@ -80,7 +80,7 @@ async fn a_crash_shows_the_model_an_id_and_the_log_the_chain_under_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fatal_failure_ends_the_stack_and_wakes_who_waits_for_it() {
+async fn a_fatal_failure_shuts_the_stack_and_wakes_its_waiters() {
     let lines = Lines::default();
     let preset = preset(&lines);
     let ended = tokio::spawn({

@@ -1,4 +1,4 @@
-//! One connection for all, what becomes of it, and of the calls meanwhile.
+//! One connection for all clones, its states, and the calls in the meantime.
 
 mod failing_fast;
 mod handle;
@@ -234,7 +234,7 @@ async fn a_thousand_first_callers_share_one_dial_and_a_loss_they_all_see_costs_o
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn on_several_threads_too_each_loss_costs_one_dial_and_nobody_is_left_waiting() {
+async fn each_loss_on_several_threads_costs_one_dial_and_strands_no_call() {
     let server = Server::new([]);
     // Time is real here: the waits are short, should there be any.
     let backoff = Backoff::new(MS, MS).unwrap();
@@ -252,7 +252,7 @@ async fn on_several_threads_too_each_loss_costs_one_dial_and_nobody_is_left_wait
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_waiter_that_is_dropped_strands_nobody() {
+async fn a_dropped_waiter_strands_no_other_call() {
     let cases = [
         ("the first", vec![0]),
         ("one in the middle", vec![4]),
@@ -445,12 +445,12 @@ async fn nobody_dials_when_left_after(time: Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dial_that_fails_when_nobody_waits_any_more_is_the_last() {
+async fn a_dial_that_fails_without_a_waiting_call_is_the_last() {
     nobody_dials_when_left_after(500 * MS).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dial_that_is_due_when_nobody_waits_any_more_is_not_begun() {
+async fn a_due_dial_without_a_waiting_call_is_not_begun() {
     nobody_dials_when_left_after(1500 * MS).await;
 }
 
@@ -540,7 +540,7 @@ async fn no_dial_comes_earlier_than_the_server_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_beyond_the_end_of_time_is_one_that_nobody_waits_for() {
+async fn a_call_does_not_wait_for_a_dial_that_is_due_in_the_far_future() {
     let busy = Dial::Fails(
         Failure::rate_limited(Some(Duration::MAX))
             .before_running()
@@ -572,7 +572,7 @@ async fn a_call_that_would_not_wait_as_long_as_the_server_asked_is_told_at_once(
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_of_the_dial_that_nobody_named_may_heal() {
+async fn an_unknown_error_of_a_dial_may_heal() {
     let os = |kind: ErrorKind| BoxError::from(Error::from(kind));
     // A socket may be missing because its server has yet to start.
     let errors = [
@@ -592,7 +592,7 @@ async fn an_error_of_the_dial_that_nobody_named_may_heal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connector_that_panics_releases_who_waits_and_is_tried_again() {
+async fn a_connector_that_panics_strands_no_call_and_is_tried_again() {
     let server = Server::new([Dial::Panics]);
     let tools = server.connect(exact());
     for outcome in ask_all(&tools, 10, Ask::Who).await {
@@ -726,7 +726,7 @@ async fn a_handle_connects_before_the_first_call_and_knows_how_it_stands() {
 }
 
 #[test]
-fn a_dial_that_ended_with_its_runtime_strands_nobody() {
+fn a_dial_that_ended_with_its_runtime_strands_no_call() {
     let runtime = || {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         runtime.enable_time().start_paused(true).build().unwrap()

@@ -1,4 +1,4 @@
-//! When a call is made again, after which wait, and when not.
+//! When a call is repeated, and after which wait.
 #![allow(clippy::large_stack_arrays, reason = "a table of cases")]
 
 mod gate;
@@ -278,7 +278,7 @@ async fn the_gate_opens_only_to_a_call_that_did_not_run_or_may_run_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_distrusted_server_only_the_users_word_lets_a_call_run_twice_that_may_have_run() {
+async fn only_the_user_permits_a_repeat_of_a_call_that_a_distrusted_server_may_have_run() {
     let failure = Failure::upstream("again, please").with_retryable(true);
     let tool = Script::new([Err(failure.into()), Ok(fine())]);
     let outcome = make(exact().distrust_server(), &tool, Call::tool("pay")).await;

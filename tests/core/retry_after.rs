@@ -1,4 +1,4 @@
-//! How long a server asks to wait: every form that is read, and all that is no hint.
+//! How long a server asks to wait: every form that is read, and values that are not hints.
 
 mod forms;
 
@@ -271,7 +271,7 @@ fn a_hint_is_found_wherever_servers_put_it() {
 }
 
 #[test]
-fn of_several_hints_the_longest_counts() {
+fn the_longest_of_several_hints_counts() {
     let cases = [
         (json!({"retryAfter": 5, "retry_after_ms": 9000}), 9),
         (json!({"retryAfter": 9, "retry_after_ms": 5000}), 9),
@@ -297,7 +297,7 @@ fn of_several_hints_the_longest_counts() {
 }
 
 #[test]
-fn what_is_no_wait_is_no_hint_and_never_a_panic() {
+fn a_value_that_is_not_a_wait_is_not_a_hint_and_never_a_panic() {
     for text in NONSENSE {
         assert_eq!(in_header(text), None, "header {text:?}");
         for key in ["retryAfter", "retryAfterMs", "retryAt"] {
@@ -367,7 +367,7 @@ fn no_text_makes_it_panic() {
 }
 
 #[test]
-fn what_is_too_big_is_the_longest_wait_and_no_missing_one() {
+fn a_wait_that_is_too_big_is_the_longest_wait_and_not_a_missing_one() {
     let nines = "9".repeat(400);
     let units = format!("{nines}s");
     let texts = [
@@ -401,7 +401,7 @@ fn what_is_too_big_is_the_longest_wait_and_no_missing_one() {
 }
 
 #[test]
-fn of_a_list_or_several_headers_the_longest_counts() {
+fn the_longest_of_a_list_or_of_several_headers_counts() {
     let later = |seconds| {
         let at = from_now(seconds);
         (at, httpdate::fmt_http_date(at.into()))
@@ -486,7 +486,7 @@ fn a_date_is_read_in_every_form_in_which_servers_write_it() {
 }
 
 #[test]
-fn what_only_looks_like_a_date_is_none() {
+fn a_text_that_only_looks_like_a_date_is_not_one() {
     for text in [
         "Mon, 32 Nov 2099 18:52:20 GMT",
         "Mon, 31 Feb 2099 18:52:20 GMT",

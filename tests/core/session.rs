@@ -1,4 +1,4 @@
-//! A session that the server forgot, and a failure that another one hides.
+//! Lost sessions, and failures inside other failures.
 
 use crate::{
     retry::{SECOND, always, exact, fine, make},
@@ -73,7 +73,7 @@ async fn a_call_lost_with_a_good_connection_is_repeated_at_once_and_the_next_wit
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_good_connection_is_none_of_the_budgets_business() {
+async fn the_end_of_a_good_connection_costs_no_budget() {
     let poor = || exact().budget(0.2, 0);
     let (answer, _) = reconnecting_with(poor(), vec![lost(), Ok(fine())]).await;
     answer.unwrap();
@@ -111,7 +111,7 @@ async fn a_lost_session_that_comes_with_a_wait_is_not_repeated_earlier() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_restart_that_a_hundred_calls_see_is_none_of_the_budgets_business() {
+async fn a_restart_that_a_hundred_calls_see_costs_no_budget() {
     let retry = RetryLayer::builder().budget(0.2, 0).build().unwrap();
     for _ in 0..100 {
         let tool = Script::new([gone(), Ok(fine())]);

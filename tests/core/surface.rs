@@ -1,4 +1,4 @@
-//! The shape that all layers and services share.
+//! The API that all layers and services share.
 
 use crate::support::{Answer, Call, Lines, Script, Strict};
 use mcp_resilience::{

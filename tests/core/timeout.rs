@@ -1,4 +1,4 @@
-//! The limit of an attempt: idle time where the call reports progress.
+//! The timeout of an attempt, which counts from the last progress report.
 
 mod deadline;
 
@@ -284,7 +284,7 @@ fn limits_that_cannot_work_are_refused_when_built() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limit_beyond_the_end_of_time_is_none_and_does_not_panic() {
+async fn a_limit_that_cannot_be_expressed_is_ignored_and_does_not_panic() {
     let layer = TimeoutLayer::new(Duration::MAX).unwrap();
     let (at, ended) = ends(&layer, 3, HOUR, 1000 * HOUR).await;
     assert_eq!(at, 1003 * HOUR);

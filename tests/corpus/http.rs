@@ -1,4 +1,4 @@
-//! The same from a server over HTTP: a socket that writes what a file says.
+//! The same answers from a server over HTTP: a socket that writes the bytes of a file.
 
 use crate::{
     answer::calls,

@@ -1,11 +1,11 @@
-//! What servers and SDKs were seen to answer to a call that failed, and what the stack makes of it.
+//! Observed answers of servers and SDKs to a failed call, and the stack's reading of each.
 //!
-//! One JSON file for each shape. Where a shape is known from a description alone, the messages in it
-//! are made up; and some are no server's own, but show where a rule ends.
+//! One JSON file for each shape. If a shape is known only from a description, its messages are
+//! invented. Some files belong to no server and show where a rule ends.
 //!
-//! For a new one, copy a file that is like it; see `case.rs` for the keys.
-//! Each is read as it stands in JSON, by rmcp's own types (feature `rmcp`), and from a server over
-//! HTTP (feature `rmcp-client-http`, which alone reads those that are an HTTP answer).
+//! To add one, copy a similar file; see `case.rs` for the keys. Each file is read as JSON, by
+//! rmcp's own types (feature `rmcp`), and from a server over HTTP (feature `rmcp-client-http`).
+//! Only the last reads files that are an HTTP answer.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"

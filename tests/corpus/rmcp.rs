@@ -1,4 +1,5 @@
-//! The same read by rmcp's own types: what these lose is lost to a server or client on rmcp.
+//! The same answers, read by rmcp's own types. Members that these drop are lost to a server or
+//! client on rmcp.
 
 use crate::{
     case::{Case, Expected, RpcInput},

@@ -1,4 +1,4 @@
-//! What the layers make of an answer, whoever gives it.
+//! Runs an answer through the layers.
 
 use crate::{
     answer::{Answer, Call, calls},

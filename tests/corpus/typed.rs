@@ -1,4 +1,4 @@
-//! Errors of Rust, by the name under which a file asks for them.
+//! Rust errors, by the name that a file uses for them.
 
 use crate::{answer::Answer, case::Case, stack};
 use mcp_resilience::failure::BoxError;

@@ -1,5 +1,5 @@
-//! The hostile server itself: it must fail exactly as its page says, or what is proved with it is
-//! proved by nothing.
+//! The hostile server itself. It must fail exactly as its page says, because other tests rely on
+//! it.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"

@@ -81,7 +81,7 @@ async fn a_start_over_http_fails_alike() {
 }
 
 #[tokio::test]
-async fn it_ends_with_its_stdin_or_lingers_and_never_outlives_its_life() {
+async fn the_server_ends_with_its_stdin_or_lingers_and_never_outlives_its_limit() {
     let ledger = Ledger::new();
     let started = Instant::now();
     let mut lingering = ledger.start(&["--linger", "0.5"]);

@@ -60,7 +60,7 @@ async fn a_good_call_has_its_effect_once_and_the_ledger_says_so() {
 }
 
 #[tokio::test]
-async fn what_strikes_before_the_effect_leaves_none_and_strikes_once() {
+async fn a_fault_before_the_effect_leaves_no_effect_and_happens_once() {
     let ledger = Ledger::new();
     let mut server = ledger.start(&[]);
     let refused = server
@@ -92,7 +92,7 @@ async fn what_strikes_before_the_effect_leaves_none_and_strikes_once() {
 }
 
 #[tokio::test]
-async fn what_strikes_after_the_effect_leaves_one() {
+async fn a_fault_after_the_effect_leaves_the_effect() {
     let ledger = Ledger::new();
     let mut server = ledger.start(&[]);
     server.send(&call(1, "hang", json!({"kind": "hang"}))).await;
@@ -183,7 +183,7 @@ async fn a_death_leaves_what_was_done_and_the_bytes_that_were_written() {
 }
 
 #[tokio::test]
-async fn what_it_does_not_understand_is_said_and_leaves_no_line() {
+async fn an_unknown_fault_is_refused_and_leaves_no_line() {
     let ledger = Ledger::new();
     let mut server = ledger.start(&[]);
     let stdin = server.stdin.as_mut().unwrap();

@@ -1,4 +1,4 @@
-//! The store in a file: what survives, and which files are refused.
+//! The store in a file: which records survive, and which files are refused.
 
 use mcp_resilience::{
     call::IdempotencyKey,

@@ -1,4 +1,4 @@
-//! Where a key is found, which keys are none, and whose they are.
+//! Where a key is found, which keys are invalid, and to which identity they belong.
 
 use crate::support::{Answer, Call};
 use mcp_resilience::{
@@ -75,7 +75,7 @@ async fn an_argument_is_a_key_where_the_user_says_so() {
 }
 
 #[tokio::test]
-async fn what_is_no_key_is_refused_before_anything_runs() {
+async fn an_invalid_key_is_refused_before_anything_runs() {
     let tools = counted(&IdempotencyLayer::new());
     let long = "k".repeat(256);
     let too_long = "it has 256 bytes";

@@ -1,4 +1,4 @@
-//! What becomes of a call with a key.
+//! Calls with a key through the layer.
 
 use crate::support::{Answer, Call, Fault, Faulty};
 use mcp_resilience::{

@@ -1,4 +1,5 @@
-//! Calls with a key, seen from outside: each runs once, and brings its first answer.
+//! Calls with a key, through the public API: each runs once, and each attempt gets the first
+//! answer.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"

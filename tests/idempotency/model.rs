@@ -1,4 +1,5 @@
-//! Random schedules of callers, replicas, crashes and faults, against what must hold of each key.
+//! Random schedules of callers, replicas, crashes and faults, checked against the invariants of
+//! each key.
 //!
 //! `MCP_RESILIENCE_SCHEDULES` says how many there are.
 

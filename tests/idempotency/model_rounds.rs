@@ -1,4 +1,4 @@
-//! Random schedules of calls that ask for input, against what must hold of each round.
+//! Random schedules of calls that ask for input, checked against the invariants of each round.
 //!
 //! `MCP_RESILIENCE_SCHEDULES` says how many there are.
 

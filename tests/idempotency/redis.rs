@@ -1,7 +1,7 @@
 //! The store in Redis, with the real server.
 //!
-//! Where `redis-server` is missing nothing is tested, and each test says so. With
-//! `MCP_RESILIENCE_REDIS=required` that is a failure.
+//! Without `redis-server` nothing is tested, and each test says so. With
+//! `MCP_RESILIENCE_REDIS=required` it fails instead.
 
 use crate::support::{Answer, Call};
 use mcp_resilience::{

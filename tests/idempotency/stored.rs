@@ -125,7 +125,7 @@ async fn a_call_that_did_not_run_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a_run_that_ended_in_the_dark_is_unknown() {
+async fn a_run_whose_outcome_was_not_seen_is_unknown() {
     let failures: [fn() -> Failure; 5] = [
         || Failure::timeout(""),
         || Failure::connection("reset"),

@@ -1,4 +1,4 @@
-//! Inputs that look like what servers say, and not quite.
+//! Inputs that resemble the texts of servers.
 
 use crate::checks::{End, Parts, Story};
 use mcp_resilience::{Class, call::Method, call_log::ArgumentLogging};

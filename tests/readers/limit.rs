@@ -1,4 +1,4 @@
-//! What is too long to be read costs no more than what is just too long.
+//! An input far beyond the limit costs no more than one just beyond it.
 
 use crate::checks::{Answer, classify};
 use allocation_counter::{AllocationInfo, measure};

@@ -1,8 +1,8 @@
-//! The readers of what comes from outside: how long to wait, what an envelope says, and what of a
-//! call goes into the log.
+//! The readers of input from outside: waits, envelopes, and the parts of a call that go into the
+//! log.
 //!
-//! What must hold of whatever comes in stands in [`checks`], which the fuzz targets of `fuzz/` use
-//! too; here it is tried with inputs that are made to look like what servers say.
+//! The properties are in [`checks`], which the fuzz targets in `fuzz/` use too. These tests check
+//! them with generated inputs that resemble the texts of servers.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"

@@ -1,4 +1,4 @@
-//! The checks, over inputs that are made to look like what servers say.
+//! The checks, over generated inputs that resemble the texts of servers.
 
 use crate::{
     checks::{self, Parts, Story},
@@ -100,12 +100,12 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_flagged_result_says_is_kept_heard_and_never_shortened(parts in parts()) {
+    fn no_detail_of_a_flagged_result_is_lost_and_no_wait_is_shortened(parts in parts()) {
         parts.check();
     }
 
     #[test]
-    fn whatever_a_json_rpc_error_says_is_kept_heard_and_never_shortened(
+    fn no_detail_of_a_json_rpc_error_is_lost_and_no_wait_is_shortened(
         parts in parts(), code in prop_oneof![Just(-32602), Just(-32023), -32800..-31999, any::<i32>()], message in texts()
     ) {
         parts.check_as_rpc_error(code, &message);
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_a_line_for_each_call_and_each_is_json(stories in vec(stories(), 0..4)) {
+    fn each_call_writes_one_line_of_json(stories in vec(stories(), 0..4)) {
         let written = Written::default();
         let sink = JsonLines::new(written.clone());
         for story in &stories {
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_fuzzer_finds_is_no_harder(data in vec(any::<u8>(), 0..400)) {
+    fn the_checks_hold_for_bytes_of_a_fuzzer(data in vec(any::<u8>(), 0..400)) {
         checks::text(&String::from_utf8_lossy(&data));
         Parts::of_bytes(&data).check();
         Story::of_bytes(&data).check();

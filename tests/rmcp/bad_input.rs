@@ -1,5 +1,5 @@
-//! What no client should send: it is answered, or refused as the SDK refuses it; what reaches the
-//! stack leaves one valid line; and the server goes on.
+//! Invalid input of a client is answered, or refused as the SDK refuses it. A call that reaches the
+//! stack leaves one valid line. The server goes on.
 
 use crate::support::{Bookshop, Exchange, Wire, assert_has, over_both_wires};
 use serde_json::{Value, json};
@@ -342,7 +342,7 @@ const NO_MESSAGES: [(&str, bool); 6] = [
 ];
 
 #[tokio::test]
-async fn what_is_no_message_is_ignored_or_refused_on_stdio() {
+async fn input_that_is_not_a_message_is_ignored_or_refused_on_stdio() {
     let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
     for (text, is_json) in NO_MESSAGES {
         shop.write(text).await;
@@ -552,7 +552,7 @@ async fn each_request_that_has_an_id_is_run_or_refused_under_it_on_stdio() {
 }
 
 #[tokio::test]
-async fn what_the_sdk_cannot_read_over_http_is_refused_by_its_status() {
+async fn a_request_that_the_sdk_cannot_read_over_http_is_refused_by_status() {
     let shop = Bookshop::open(Wire::Http, &[]).await;
     for (oddity, write, _) in ODDITIES.iter().filter(|(.., code)| code.is_some()) {
         for (method, params) in REQUESTS {
@@ -629,7 +629,7 @@ async fn each_request_of_a_batch_is_answered() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_is_refused_over_http() {
+async fn input_that_is_not_a_message_is_refused_over_http() {
     let shop = Bookshop::open(Wire::Http, &[]).await;
     for (text, _) in NO_MESSAGES {
         let posted = shop.http().post(text.to_owned()).await;
@@ -639,7 +639,7 @@ async fn what_is_no_message_is_refused_over_http() {
 }
 
 #[tokio::test]
-async fn a_session_that_nobody_knows_is_refused_over_http() {
+async fn an_unknown_session_is_refused_over_http() {
     let shop = Bookshop::open(Wire::Http, &[]).await;
     let stranger = shop
         .http()

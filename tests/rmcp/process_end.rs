@@ -1,4 +1,5 @@
-//! The process ends when `main` returns what `run` returned, whatever the client keeps open.
+//! The process ends when `main` returns the result of `run`, even if the client keeps its pipes
+//! open.
 
 use crate::support::{Child, Lines, assert_has, log_lines};
 use serde_json::{Value, json};
@@ -55,7 +56,7 @@ async fn a_fatal_failure_that_main_returns_ends_the_process_while_stdin_is_open(
 }
 
 #[tokio::test]
-async fn a_fatal_failure_that_main_returns_ends_the_process_while_nobody_reads_stdout() {
+async fn a_fatal_failure_that_main_returns_ends_the_process_even_if_stdout_has_no_reader() {
     let (mut child, mut stdin, stdout) = Child::start_example("minimal", &[], &[]);
     write(&mut stdin, hello()).await;
     write(&mut stdin, (1..=CALLS).map(|id| call(id, "echo"))).await;

@@ -1,4 +1,4 @@
-//! The tests of the Bookshop run what the sources are now.
+//! The tests of the Bookshop refuse a binary that is older than its sources.
 
 use crate::support::check_program;
 use std::{

@@ -1,5 +1,5 @@
-//! What is wrong before the first request ends the process at once, in one line; a client that
-//! leaves is nothing wrong.
+//! An error before the first request ends the process at once, with one line. A client that leaves
+//! is not an error.
 
 use crate::support::{Bookshop, Child, Lines, Wire, assert_has, over_both_wires};
 use serde_json::json;

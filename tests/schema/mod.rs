@@ -1,4 +1,4 @@
-//! What a line of the call log may be, by the schema that ships with the crate.
+//! Checks lines of the call log against the schema that ships with the crate.
 
 use jsonschema::Validator;
 use mcp_resilience::call_log::LINE_SCHEMA;

@@ -1,4 +1,4 @@
-//! Line, span and metrics tell the same, whatever the stack and the outcome.
+//! Line, span and metrics agree for every stack and outcome.
 
 use crate::{
     metrics::Read,

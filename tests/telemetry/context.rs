@@ -1,4 +1,4 @@
-//! How the context of a trace comes in.
+//! How the context of a trace is read.
 
 use crate::{
     recorded::{Recorded, assert_child, assert_root},
@@ -75,7 +75,7 @@ async fn without_a_context_the_span_around_the_call_is_the_parent() {
 }
 
 #[tokio::test]
-async fn what_is_no_context_is_ignored_and_fails_no_call() {
+async fn an_invalid_context_is_ignored_and_fails_no_call() {
     let long = "x".repeat(1 << 20);
     for meta in [
         json!({"traceparent": "nonsense"}),

@@ -1,4 +1,4 @@
-//! Spans, metrics and lines: what an operator sees of a call, and that it is the same everywhere.
+//! Spans, metrics and log lines of a call, and that they agree.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"

@@ -1,4 +1,4 @@
-//! What is counted, by both ways of counting.
+//! The metrics, by the facade and by a meter.
 
 use crate::support::{Answer, Call, Lines, Script};
 use mcp_resilience::{
@@ -246,7 +246,7 @@ async fn dials_and_the_state_of_the_connection_are_counted() {
 }
 
 #[tokio::test]
-async fn names_that_nobody_lists_are_one_label_and_unknown_ones_are_bounded() {
+async fn unlisted_names_are_one_label_and_unknown_ones_are_bounded() {
     let read = Read::begin();
     let tool = service_fn(async |_: Listed| Ok::<_, BoxError>(Answer::ok("fine")));
     let layer = CallLogLayer::new(read.metrics());

@@ -1,4 +1,4 @@
-//! The report over a log, and the log that it is tried with.
+//! The example `log_report`, and its sample log.
 
 use crate::{processes::program, support::schema};
 use serde_json::{Value, json};

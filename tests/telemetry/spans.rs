@@ -1,4 +1,4 @@
-//! What a span of a call, an attempt or a dial says.
+//! The spans of calls, attempts and dials.
 
 use crate::{
     recorded::{Recorded, assert_child, assert_root, assert_status, number, text},
@@ -169,7 +169,7 @@ async fn a_call_that_is_dropped_is_no_error_and_its_spans_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_uri_is_no_part_of_a_name_and_control_characters_are_escaped() {
+async fn a_uri_is_not_part_of_a_name_and_control_characters_are_escaped() {
     let recorded = Recorded::begin();
     let stack = preset(&Lines::default());
     let answers = || Script::new([Ok(Answer::ok("x"))]);

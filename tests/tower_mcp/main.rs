@@ -1,4 +1,4 @@
-//! The adapter for tower-mcp: the suite of the Bookshop that the one for rmcp passes, and what is its own.
+//! The adapter for tower-mcp: the Bookshop suite of the rmcp adapter, and tests of its own.
 #![allow(
     clippy::unwrap_used,
     reason = "a step that fails must fail the test that takes it"

@@ -29,7 +29,7 @@ async fn case_105_a_null_error_beside_a_result_is_no_error() {
 }
 
 #[tokio::test]
-async fn case_106_an_error_beside_a_null_result_is_told_and_one_beside_a_result_is_no_success() {
+async fn case_106_an_error_beside_a_result_is_never_a_success() {
     let unreadable = Unreadable("both a result and an error");
     let cases = [
         (format!(r#""result":null,{ERROR}"#), TOLD),

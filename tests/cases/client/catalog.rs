@@ -1,4 +1,4 @@
-//! Lists of tools that are odd, late or not there.
+//! Lists of tools that are odd, late or missing.
 
 use super::{connect, make, none};
 use crate::peer::{
@@ -141,7 +141,7 @@ async fn case_102_a_reconnect_to_a_server_that_does_not_list_keeps_what_is_known
 }
 
 #[tokio::test]
-async fn case_104_a_rate_limit_on_the_list_is_waited_out_and_a_refusal_is_told() {
+async fn case_104_a_rate_limited_list_is_repeated_after_the_wait_and_a_refusal_is_reported() {
     let server = listing(|id, n| {
         (n == 0).then(|| {
             let error = json!({"code": -32004, "message": "Too many requests"});

@@ -1,4 +1,4 @@
-//! Responses of HTTP, and streams of events, that are not as they should be.
+//! Malformed HTTP responses and event streams.
 
 use super::connect_within;
 use crate::peer::{
@@ -105,7 +105,7 @@ async fn case_131_half_of_an_answer_without_an_end_ends_the_call_and_is_not_beli
 }
 
 #[tokio::test]
-async fn case_132_a_body_that_is_no_message_ends_the_call_at_once_and_nothing_is_repeated() {
+async fn case_132_a_body_that_is_not_a_message_ends_the_call_at_once_and_nothing_is_repeated() {
     let change = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
     let cases: [Case; 6] = [
         (

@@ -55,7 +55,7 @@ fn kill(id: u32) {
 }
 
 #[tokio::test]
-async fn case_122_a_server_behind_launchers_leaves_none_of_them() {
+async fn case_122_no_launcher_outlives_the_server_behind_it() {
     // Which of a start is killed in mid-call: the server, or the outermost launcher.
     for kills_server in [true, false] {
         let (server, log) = (Launched::new(), Log::default());

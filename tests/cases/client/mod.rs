@@ -1,4 +1,4 @@
-//! The cases of a client, against servers in processes of their own and over real sockets.
+//! The cases of a client, against servers in other processes and over real sockets.
 
 mod answers;
 mod catalog;
@@ -86,7 +86,7 @@ async fn case_020_a_server_that_refuses_the_credentials_after_a_restart_is_not_d
 }
 
 #[tokio::test]
-async fn case_051_a_server_that_died_between_two_calls_costs_none_of_them() {
+async fn case_051_no_call_fails_if_the_server_died_between_two_calls() {
     let (ledger, log) = (Ledger::new(), Log::default());
     let client = connect(ledger.stdio(&[]), &log).await;
     assert!(!make(&client, "book", &none()).await.0);
@@ -176,7 +176,7 @@ async fn case_065_a_server_that_refuses_the_credentials_at_the_start_is_fatal() 
 }
 
 #[tokio::test]
-async fn case_088_who_hangs_up_cancels_the_call_at_the_server() {
+async fn case_088_a_caller_that_hangs_up_cancels_the_call_at_the_server() {
     let (ledger, log) = (Ledger::new(), Log::default());
     let client = connect(ledger.stdio(&[]), &log).await;
     hang_up(&ledger, &client).await;

@@ -1,4 +1,4 @@
-//! When a connection is made again, and what is made of calls meanwhile.
+//! When a connection is replaced, and what happens to calls in the meantime.
 
 mod spaced;
 
@@ -79,7 +79,7 @@ fn numbered(broken: u32) -> Counted {
 }
 
 #[tokio::test(start_paused = true)]
-async fn case_050_what_is_used_after_a_loss_is_a_new_connection_and_no_copy_of_the_old() {
+async fn case_050_a_call_after_a_loss_uses_a_new_connection_and_not_a_clone_of_the_old() {
     let (stack, handle, made) = numbered(1);
     let answer = stack.clone().oneshot(Call::read_only("who")).await.unwrap();
     assert_eq!(answer, Answer::ok("2"));

@@ -1,4 +1,4 @@
-//! Losses that are noticed in different places.
+//! Lost connections that are noticed in different places.
 
 use super::Answering;
 use crate::{

@@ -1,5 +1,5 @@
-//! All that the reference server has, through one client: first in peace, then with the server killed in the
-//! middle of each.
+//! All features of the reference server through one client, first undisturbed, then with the server
+//! killed in the middle of each.
 #![expect(
     deprecated,
     reason = "MCP has deprecated sampling, roots and logging, and servers still use them"

@@ -1,4 +1,4 @@
-//! Calls whose answer a test writes byte by byte, on every wire.
+//! Calls whose answer a test writes byte by byte, on every transport.
 
 use super::{Ledger, Log, SECOND, call, reconnect, resilience, retry, within};
 use mcp_resilience::{

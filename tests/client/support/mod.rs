@@ -1,4 +1,4 @@
-//! What the tests of the client share: servers as processes, and what is known of them.
+//! Shared by the tests of the client: servers as processes, and their records.
 
 pub(crate) mod answered;
 mod hostile;

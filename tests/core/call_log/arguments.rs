@@ -25,7 +25,7 @@ async fn masked(arguments: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_looks_like_a_secret_is_masked_at_any_depth() {
+async fn secrets_are_masked_at_any_depth() {
     for key in [
         "password",
         "Password",
@@ -66,7 +66,7 @@ async fn what_looks_like_a_secret_is_masked_at_any_depth() {
 }
 
 #[tokio::test]
-async fn what_only_sounds_like_one_is_not_masked() {
+async fn names_that_only_resemble_those_of_secrets_are_not_masked() {
     for arguments in [
         json!({"max_tokens": 100}),
         json!({"title": "The Password"}),

@@ -141,7 +141,7 @@ async fn the_line_is_written_inside_the_span_of_its_call_however_that_ends() {
 }
 
 #[tokio::test]
-async fn what_the_tool_says_itself_is_inside_the_span_too() {
+async fn events_of_the_tool_are_inside_the_span_too() {
     let events = traced(async || {
         let tool = service_fn(async |_: Call| {
             tracing::info!("looking it up");

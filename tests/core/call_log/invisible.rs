@@ -1,4 +1,4 @@
-//! Characters that nobody sees.
+//! Invisible characters.
 
 use crate::support::{Answer, Call, Lines, Script};
 use mcp_resilience::{
@@ -39,7 +39,7 @@ async fn answered(step: Result<Answer, BoxError>, call: Call) -> (Answer, String
 }
 
 #[tokio::test]
-async fn a_message_of_invisible_characters_is_none() {
+async fn a_message_of_invisible_characters_counts_as_empty() {
     for text in INVISIBLE {
         let text = format!(" {text}\n{text}");
         let failure = Failure::tool(text.clone());
@@ -61,7 +61,7 @@ async fn a_message_of_invisible_characters_is_none() {
 }
 
 #[tokio::test]
-async fn they_are_escaped_in_lines_as_json_wants_and_in_texts_by_their_number() {
+async fn invisible_characters_are_escaped_as_json_in_lines_and_by_code_point_in_texts() {
     for text in INVISIBLE.iter().filter(|text| **text != "\0") {
         let shown = format!("a{text}b");
         let call = Call::tool(&shown).arguments(json!({"a": shown}));

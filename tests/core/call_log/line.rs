@@ -1,4 +1,4 @@
-//! What stands on the line.
+//! The fields of a line.
 
 use super::retry;
 use crate::support::{Answer, Call, Lines, Script};
@@ -31,7 +31,7 @@ fn keys(line: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_known_is_absent() {
+async fn unknown_fields_are_left_out() {
     let line = line_of(Call::tool("t"), Ok(Answer::ok("Dune"))).await;
     let mut expected = [
         "arguments",

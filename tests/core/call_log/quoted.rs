@@ -117,7 +117,7 @@ async fn the_parts_of_a_secret_that_others_quote_alone_are_masked() {
 
 /// They are kept for as long as the call runs, and for a while after it.
 #[tokio::test]
-async fn of_more_secrets_than_are_kept_a_long_text_is_masked_as_a_whole() {
+async fn a_long_text_is_masked_as_a_whole_if_there_are_too_many_secrets() {
     let text = |number: usize| format!("{number}{}", "x".repeat(300));
     let many: Vec<_> = (0..1025).map(|number| format!("many-{number}")).collect();
     // More than a megabyte.
@@ -187,7 +187,7 @@ async fn a_value_that_is_cut_is_known_by_its_beginning() {
 }
 
 #[tokio::test]
-async fn it_is_masked_in_every_mode_but_the_one_that_shows_it() {
+async fn a_quoted_secret_is_masked_in_every_mode_but_raw() {
     let arguments = json!({"token": "CANARY-1"});
     for (mode, expected) in [
         (ArgumentLogging::Shape, "invalid [masked]"),
@@ -310,7 +310,7 @@ async fn in_a_task(text: &'static str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_spawned_task_tells_is_masked_while_the_call_runs_and_a_little_longer() {
+async fn events_of_a_spawned_task_are_masked_while_the_call_runs_and_a_little_longer() {
     let events = events_of(async || {
         let tool = service_fn(async |_: Call| {
             tokio::spawn(in_a_task("trying grobelwurz for 4712"))

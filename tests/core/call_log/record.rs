@@ -1,4 +1,4 @@
-//! What a sink of one's own gets.
+//! The records that a sink of the user gets.
 
 use super::{MS, retry};
 use crate::support::{Answer, Call, Lines, Script};
@@ -177,7 +177,7 @@ async fn line_of(id: &Value) -> (String, Value) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_call_that_nobody_waits_for_is_cancelled() {
+async fn only_a_dropped_call_has_the_outcome_cancelled() {
     let cancelled = || Failure::cancelled("the user changed their mind");
     let of_host = Failure::protocol(-32800, "Request cancelled", None);
     for failure in [cancelled(), of_host, cancelled().because("hung up")] {

@@ -1,4 +1,4 @@
-//! The user's own masking: what it sees, what not, and what it may do.
+//! The user's own masking: which texts it gets, and what it may do.
 
 use super::retry;
 use crate::support::{Answer, Call, Lines, Script};
@@ -49,7 +49,7 @@ fn everywhere() -> Call {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_sees_every_text_from_outside_and_no_numbers() {
+async fn the_redactor_sees_every_text_from_outside_and_no_numbers() {
     let busy = || {
         Failure::rate_limited(None)
             .before_running()
@@ -86,7 +86,7 @@ async fn it_sees_every_text_from_outside_and_no_numbers() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_sees_the_text_of_a_tools_own_flagged_result_a_uri_and_a_prompt() {
+async fn the_redactor_sees_the_text_of_a_flagged_result_a_uri_and_a_prompt() {
     let flagged = || [Ok(Answer::flagged("no customer 4711"))];
     let redacted = |layer: CallLogLayer| layer.redact(hide);
     let (line, _) = logged(redacted, Call::tool("t"), flagged()).await;
@@ -107,7 +107,7 @@ async fn a_number_for_a_code_is_left_as_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_works_in_every_mode_that_shows_strings_and_beside_the_masking_of_secrets() {
+async fn the_redactor_works_in_every_mode_that_shows_strings_and_with_the_masking_of_secrets() {
     let arguments = json!({"who": "4711", "password": "4711"});
     let cases = [
         (
@@ -154,7 +154,7 @@ async fn one_that_panics_masks_what_it_was_given_and_fails_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_long_text_it_gets_the_first_16_kib_in_whole_characters() {
+async fn the_redactor_gets_the_first_16_kib_of_a_long_text_in_whole_characters() {
     let limit = 16 * 1024;
     for (unit, expected) in [("x", limit), ("é", limit), ("€", limit - 1), ("🦀", limit)] {
         let text = unit.repeat(limit);

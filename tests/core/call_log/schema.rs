@@ -1,4 +1,4 @@
-//! The schema of a line: what it says, and that the docs say the same.
+//! The schema of a line, and that the docs agree with it.
 
 use crate::support::{Answer, Call, Lines, Script, schema};
 use mcp_resilience::{
@@ -36,7 +36,7 @@ fn every_field_is_explained_and_stands_in_the_docs() {
 }
 
 #[test]
-fn the_words_of_the_schema_are_those_of_the_types() {
+fn the_names_in_the_schema_are_those_of_the_types() {
     let schema = read();
     let words = |value: &Value| -> Vec<String> {
         let words = value["enum"].as_array().unwrap().iter();

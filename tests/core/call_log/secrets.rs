@@ -1,4 +1,4 @@
-//! The corpus of secrets and look-alikes, on every way out.
+//! The corpus of secrets and look-alikes, in every output.
 
 use super::retry;
 use crate::support::{Answer, Call, Lines, Script, traced};

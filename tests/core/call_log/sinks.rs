@@ -1,4 +1,4 @@
-//! Where lines go, and what a bad place does to a call: nothing.
+//! Sinks, and that a failing sink does not affect calls.
 
 use crate::support::{Answer, Call, Lines, Script, in_a_child, is_the_child, schema};
 use mcp_resilience::call_log::{CallLogLayer, JsonLines, Record, Sink};

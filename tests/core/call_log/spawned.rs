@@ -1,4 +1,4 @@
-//! Layers that run the call in a task of its own.
+//! Layers that run the call in another task.
 
 use super::{MS, retry};
 use crate::support::{Answer, Call, Lines, Script};
@@ -79,7 +79,7 @@ async fn attempts_and_waits_behind_a_spawned_task_are_on_the_line() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_became_a_flagged_result_in_a_spawned_task_is_on_the_line() {
+async fn a_failure_that_was_flagged_in_a_spawned_task_is_on_the_line() {
     let lines = Lines::default();
     let tools = ServiceBuilder::new()
         .layer(CallLogLayer::new(lines.clone()))

@@ -1,4 +1,4 @@
-//! What is heard wherever and however it is said: a wait, and that a repeat is not fine.
+//! A wait, and a "no" to a repeat, count in every place and form.
 #![allow(
     clippy::needless_pass_by_value,
     reason = "values are made where they are passed"

@@ -1,4 +1,4 @@
-//! Who has the last word on a name.
+//! Which rule wins.
 
 use super::{failure_of_error, verdict, wrapped};
 use crate::support::{Answer, Call, Lines, Script};

@@ -1,4 +1,4 @@
-//! Panics at places where nobody expects one.
+//! Panics in unexpected places.
 
 use super::failure_of_error;
 use crate::support::{Answer, Call, Lines, Script, in_a_child, is_the_child};
@@ -58,7 +58,7 @@ async fn a_tool_that_panics_when_its_time_is_up_leaves_the_timeout_as_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nor_does_it_take_the_answer_with_it_where_the_whole_call_runs_out_of_time() {
+async fn a_panic_in_the_drop_of_a_call_at_its_deadline_changes_no_answer() {
     let lines = Lines::default();
     let tools = mined(&lines, None);
     let answer = tools(Call::read_only("get_book")).await.unwrap();
@@ -70,7 +70,7 @@ async fn nor_does_it_take_the_answer_with_it_where_the_whole_call_runs_out_of_ti
 }
 
 #[tokio::test(start_paused = true)]
-async fn nor_does_it_hurt_who_hangs_up() {
+async fn a_panic_in_a_drop_does_not_reach_a_caller_that_hangs_up() {
     let lines = Lines::default();
     let tools = mined(&lines, None);
     let call = tokio::time::timeout(SECOND, tools(Call::tool("pay")));
@@ -79,7 +79,7 @@ async fn nor_does_it_hurt_who_hangs_up() {
 }
 
 #[tokio::test]
-async fn what_is_thrown_may_panic_itself_when_it_is_let_go() {
+async fn a_panic_payload_may_panic_when_it_is_dropped() {
     let tools = ClassifyLayer::new().layer(service_fn(async |_: Call| {
         std::panic::panic_any(Mine) as Result<Answer, BoxError>
     }));

@@ -1,4 +1,4 @@
-//! Names that a user adds.
+//! Codes and names that a user adds.
 
 use super::{classified_by, seconds, verdict};
 use crate::support::Answer;
@@ -37,7 +37,7 @@ async fn failure_of(words: Words, thrown: Result<Answer, BoxError>) -> Failure {
 }
 
 #[tokio::test]
-async fn a_code_that_a_user_adds_is_known_wherever_codes_stand_and_refuses_only_by_his_word() {
+async fn a_code_of_the_user_is_known_in_every_place_and_is_a_refusal_only_if_the_user_says_so() {
     use Delivery::{Refused, Unknown};
     let none = || Answer::envelope(json!({}));
     let meta = json!({"io.crates.mcp-resilience/failure": {"code": "E_BUSY"}});
@@ -71,7 +71,7 @@ async fn a_code_that_a_user_adds_is_known_wherever_codes_stand_and_refuses_only_
 }
 
 #[tokio::test]
-async fn what_a_user_adds_is_asked_before_what_is_built_in() {
+async fn codes_of_the_user_win_over_built_in_codes() {
     let words = || {
         Words::new()
             .code("rate_limited", Class::Disabled)
@@ -100,7 +100,7 @@ async fn what_a_user_adds_is_asked_before_what_is_built_in() {
 }
 
 #[tokio::test]
-async fn a_user_may_not_make_a_wait_or_an_explicit_no_mean_anything_else() {
+async fn a_user_cannot_change_the_meaning_of_a_wait_or_of_an_explicit_no() {
     let no = json!({"code": "E_QUOTA", "cooldown": 3, "retryable": false});
     let failure = failure_of(words(), Ok(Answer::envelope(no))).await;
     assert_eq!(failure.retryable(), Some(false));
@@ -116,7 +116,7 @@ async fn a_user_may_not_make_a_wait_or_an_explicit_no_mean_anything_else() {
 
 /// A connection makes a failure of a JSON-RPC error before the border sees it.
 #[tokio::test]
-async fn words_name_a_json_rpc_error_also_inside_a_failure_that_has_a_name() {
+async fn the_users_codes_also_classify_a_json_rpc_error_inside_a_classified_failure() {
     use Delivery::{Refused, Unknown};
     type Made = fn(RpcError) -> BoxError;
     let bare: Made = BoxError::from;

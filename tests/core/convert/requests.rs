@@ -85,7 +85,7 @@ async fn an_error_for_a_status_has_the_class_of_the_status() {
 }
 
 #[tokio::test]
-async fn a_request_that_finds_nobody_is_a_lost_connection() {
+async fn a_request_to_a_closed_port_is_a_lost_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/?unusual={TOKEN}", listener.local_addr().unwrap());
     drop(listener);

@@ -41,7 +41,7 @@ fn every_status_from_400_is_a_failure_of_a_class_and_no_other_is_one() {
 }
 
 #[test]
-fn the_longest_retry_after_is_kept_and_a_senseless_one_is_none() {
+fn the_longest_retry_after_is_kept_and_an_unreadable_one_is_ignored() {
     let cases: [(&[&str], Option<u64>); 5] = [
         (&["120"], Some(120)),
         (&["1", "30", "7"], Some(30)),
@@ -59,7 +59,7 @@ fn the_longest_retry_after_is_kept_and_a_senseless_one_is_none() {
 }
 
 #[test]
-fn a_header_that_is_no_text_is_no_hint() {
+fn a_header_that_is_not_text_is_not_a_hint() {
     let value = HeaderValue::from_bytes(b"3\xff0").unwrap();
     let headers = HeaderMap::from_iter([(RETRY_AFTER, value)]);
     let failure = Failure::from_status(status(429), &headers).unwrap();
@@ -67,7 +67,7 @@ fn a_header_that_is_no_text_is_no_hint() {
 }
 
 #[test]
-fn whether_the_tool_ran_is_its_authors_to_say() {
+fn only_the_author_can_say_whether_the_tool_ran() {
     for number in 400..600 {
         let failure = Failure::from_status(status(number), &waits(&["1"])).unwrap();
         assert_eq!(failure.delivery(), Delivery::Unknown, "{number}");

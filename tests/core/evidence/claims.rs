@@ -1,4 +1,4 @@
-//! What counts, form by form.
+//! Which claims count, for each form.
 
 use super::{Step, runs, runs_with};
 use crate::support::{Answer, Call, Script};
@@ -75,7 +75,7 @@ fn claims() -> Vec<Value> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_structured_envelope_is_the_servers_word_and_json_in_a_text_is_anybodys() {
+async fn a_structured_envelope_is_a_claim_of_the_server_and_json_in_a_text_is_not() {
     for claim in claims() {
         let structured = || Ok(Answer::envelope(claim.clone()));
         assert_eq!(runs(structured).await, 3, "{claim}");
@@ -263,7 +263,7 @@ async fn a_load_shed_right_below_speaks_of_the_call_and_one_in_an_error_does_not
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_retry_without_a_border_believes_nobody_else_either() {
+async fn a_retry_without_classify_believes_only_the_author() {
     let retry = || {
         RetryLayer::builder()
             .policy(Policy::new().no_budget())

@@ -1,4 +1,4 @@
-//! A tool has a connection or a service of its own, and passes on what failed there.
+//! A tool passes on a failure of a connection or service of its own.
 #![allow(
     clippy::items_after_statements,
     reason = "a type stands beside its only use"
@@ -43,7 +43,7 @@ fn patient() -> ReconnectLayer<()> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_handle_says_of_a_connection_of_the_tools_own_does_not_run_the_tool_again() {
+async fn a_failure_of_the_tools_own_connection_does_not_run_the_tool_again() {
     let connect = || async {
         let server = away_after(0, &patient());
         server.handle().connect().await?;

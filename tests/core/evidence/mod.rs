@@ -1,4 +1,4 @@
-//! Who may say that a call did not run, or that it may run again.
+//! Which sources may say that a call did not run, or that it may run again.
 
 mod changing;
 mod claims;

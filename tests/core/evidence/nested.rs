@@ -1,4 +1,4 @@
-//! A tool that calls on through a stack of its own, and passes on what failed there.
+//! A tool passes on a failure of a stack of its own.
 
 use super::settings;
 use crate::support::{Answer, Call, Script};
@@ -137,7 +137,7 @@ async fn the_author_may_say_of_a_nested_failure_that_nothing_ran_yet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_word_that_a_repeat_is_fine_does_not_bring_back_what_was_said_of_another_call() {
+async fn a_permission_to_repeat_does_not_restore_claims_about_another_call() {
     let nested = || async {
         let refused = Failure::rate_limited(None).before_running();
         let client = ClassifyLayer::new().layer(Script::new([Err(refused.into())]));

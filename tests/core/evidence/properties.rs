@@ -1,5 +1,5 @@
-//! The same over arbitrary envelopes and nestings: a call with an effect runs again only if one who
-//! knows said so.
+//! The same for arbitrary envelopes and nestings: a call with an effect runs again only if a source
+//! that can know permits it.
 
 use super::{Step, runs};
 use crate::support::Answer;
@@ -250,7 +250,7 @@ proptest! {
     }
 
     #[test]
-    fn no_error_repeats_a_call_unless_one_who_knows_says_so(thrown in thrown()) {
+    fn no_error_repeats_a_call_unless_a_source_that_knows_permits_it(thrown in thrown()) {
         let runs = count(|| Err(thrown.throw()));
         prop_assert!(runs == 1 || thrown.is_told(), "{runs} runs: {thrown:?}");
     }

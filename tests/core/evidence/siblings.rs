@@ -1,4 +1,4 @@
-//! A refusal beside other things may be of a part of what the tool did.
+//! A refusal beside other content may be about a part of the tool's work.
 
 use super::{runs, runs_with};
 use crate::support::Answer;
@@ -65,7 +65,7 @@ async fn a_refusal_beside_what_servers_tell_of_a_failure_is_of_the_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_user_chose_that_a_code_means_holds_beside_other_things() {
+async fn a_code_of_the_user_counts_beside_other_content() {
     let words = || {
         let words = Words::new()
             .refusal_code("E_BUSY", Class::AtCapacity)

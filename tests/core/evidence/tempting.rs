@@ -1,4 +1,4 @@
-//! What a model reads of a call that it may be tempted to repeat.
+//! Texts for models about calls that they should not repeat.
 
 use crate::support::{Answer, Call, Script};
 use mcp_resilience::{Delivery, Failure, is_error::IsErrorLayer};
@@ -49,7 +49,7 @@ async fn a_model_is_told_to_verify_what_has_run_or_may_have_run() {
 }
 
 #[tokio::test]
-async fn a_crash_is_reported_under_a_code_that_blames_nobody() {
+async fn a_crash_is_reported_under_a_neutral_code() {
     let crash = Failure::crash("index out of range");
     let tools = IsErrorLayer::new().layer(Script::new([Err(crash.into())]));
     let answer = tools.oneshot(Call::tool("pay")).await.unwrap();

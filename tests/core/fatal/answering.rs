@@ -1,4 +1,4 @@
-//! A stack that is shut, and answers all the same.
+//! A stack that has shut down and still answers.
 
 use super::{SECOND, cause, gone};
 use crate::{
@@ -42,7 +42,7 @@ async fn an_answering_layer_stays_ready_and_gives_each_call_the_cause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_the_inner_service_is_let_through_to_the_cause() {
+async fn a_caller_that_waits_for_the_inner_service_gets_the_cause() {
     let layer = FatalLayer::new().answering();
     let limited = ConcurrencyLimit::new(Script::new([Ok(Answer::ok("late"))]), 1);
     let mut holder = limited.clone();

@@ -34,7 +34,7 @@ fn a_reason_becomes_a_fatal_failure_whose_text_is_the_operators_alone() {
 }
 
 #[test]
-fn there_and_back_a_reason_is_the_same_on_stderr() {
+fn a_reason_that_was_a_failure_is_the_same_on_stderr() {
     for again in [
         Fatal::from(Failure::from(reason())),
         Fatal::from(Failure::from(&reason())),

@@ -1,4 +1,4 @@
-//! What would not be seen, or would be read as something else, is spelled out.
+//! Hidden characters are escaped.
 
 use super::{answer_to, search};
 use crate::support::{Answer, Call, Lines, Script};
@@ -35,7 +35,7 @@ async fn marks_that_turn_the_direction_of_text_reach_no_model() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nor_do_they_reach_who_reads_the_log_but_who_parses_it_finds_them() {
+async fn hidden_characters_are_escaped_in_the_log_and_restored_by_a_parser() {
     for mark in HIDDEN {
         let lines = Lines::default();
         let log = CallLogLayer::new(lines.clone());

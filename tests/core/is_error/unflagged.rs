@@ -1,4 +1,4 @@
-//! Results that have no flag, or no place for one.
+//! Results without a flag, and kinds of results that have none.
 
 use super::{Page, flags, search, unflagged};
 use crate::support::{Call, Script};
@@ -13,7 +13,7 @@ use tower::{BoxError, Layer, ServiceBuilder, ServiceExt, service_fn};
 
 /// Documented nowhere here: words that other servers use for failures, and documents for anything.
 #[tokio::test]
-async fn a_word_of_another_server_flags_no_result_that_has_no_flag() {
+async fn a_code_of_another_server_flags_no_result() {
     let layer = IsErrorLayer::new();
     let again = IsErrorLayer::new()
         .trust_unflagged()
@@ -86,7 +86,7 @@ impl mcp_resilience::call::ToolResult for Plain {
 }
 
 #[tokio::test]
-async fn what_a_rule_makes_of_a_result_that_has_no_flag_stays_an_error_for_the_host() {
+async fn a_rule_for_a_resource_or_a_prompt_gives_an_error_for_the_host() {
     for (call, message) in [
         (Call::resource("books://Dune"), "the page is torn"),
         (Call::prompt("review"), "the page is torn"),

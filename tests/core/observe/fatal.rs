@@ -1,4 +1,4 @@
-//! The end of a stack is told once.
+//! The end of a stack is one event.
 
 use crate::support::{Answer, Call, Script, Seen};
 use mcp_resilience::{

@@ -1,4 +1,4 @@
-//! What is told of results that the stack flags.
+//! Events of results that the stack flags.
 
 use crate::support::{Answer, Call, Lines, Script, Seen, events_of};
 use mcp_resilience::{

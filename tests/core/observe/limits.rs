@@ -1,4 +1,4 @@
-//! Which limit a call ran into, and the setting that raises it.
+//! Which limit a call reached, and its setting.
 
 use super::{SECOND, exact};
 use crate::{

@@ -1,4 +1,4 @@
-//! An observer that panics, one that is not there, and calls that nobody waits for.
+//! Observers that panic, stacks without an observer, and dropped calls.
 
 use super::{SECOND, exact};
 use crate::support::{Answer, Call, Script, Seen, events_of};
@@ -62,7 +62,7 @@ async fn a_panic_in_an_observer_fails_no_call_and_is_reported_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_in_an_observer_strands_nobody_who_waits_for_a_connection() {
+async fn a_panic_in_an_observer_strands_no_call_that_waits_for_a_connection() {
     let dials = Arc::new(AtomicU32::new(0));
     let connector = service_fn(move |()| {
         let is_first = dials.fetch_add(1, Relaxed) == 0;

@@ -1,4 +1,4 @@
-//! What `retry` tells.
+//! The events of `retry`.
 
 use super::{SECOND, exact};
 use crate::support::{Answer, Call, Script, Seen};
@@ -46,7 +46,7 @@ async fn each_repeat_is_told_with_its_wait_and_the_end_with_its_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_left_of_the_budget_is_told_only_where_there_is_one_that_tells() {
+async fn the_rest_of_the_budget_is_reported_if_the_budget_knows_it() {
     let towers = || Arc::new(tower::retry::budget::TpsBudget::default());
     let cases = [
         (exact().budget(0.2, 1), [Some(9), Some(9)]),

@@ -1,4 +1,4 @@
-//! Under policies each tool is treated as in a stack that is built for it alone.
+//! With policies, each tool is treated as in a stack that is built for it alone.
 
 use super::SECOND;
 use crate::support::{Answer, Call, Script};

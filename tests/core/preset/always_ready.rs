@@ -1,4 +1,4 @@
-//! Waiting for the service below, and being refused by it, as a part of the call.
+//! Waiting for the inner service, and its refusals, as a part of the call.
 
 use crate::{
     contract::Unready,

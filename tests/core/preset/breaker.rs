@@ -1,4 +1,4 @@
-//! The circuit breaker of `tower-resilience`, in the place for layers of others.
+//! The circuit breaker of `tower-resilience` in the preset.
 
 use crate::support::{Answer, Call, Lines};
 use mcp_resilience::{

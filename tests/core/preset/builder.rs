@@ -1,4 +1,4 @@
-//! The preset's settings: what is refused, and what holds where nothing is said.
+//! The preset's settings: which are refused, and the defaults.
 
 use crate::support::{Answer, Call, Lines, Script, in_a_child, is_the_child};
 use mcp_resilience::{

@@ -1,4 +1,4 @@
-//! The preset around a connector: what replaces a connection, and what only looks as if it did.
+//! The preset around a connector: which failures replace a connection, and which do not.
 
 use super::preset;
 use crate::support::{Answer, Call, Lines, Script};

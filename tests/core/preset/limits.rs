@@ -1,4 +1,4 @@
-//! Limits of tower, in the place for layers of others.
+//! Limits of tower in the preset.
 
 use crate::support::{Answer, Call, Lines, Script};
 use mcp_resilience::{ResilienceLayer, call_log::CallLogLayer, retry::RetryLayer};

@@ -1,4 +1,4 @@
-//! How long calls wait for a server that stays dead, and what they are told.
+//! How long calls wait for a server that stays dead, and how they fail.
 
 use super::{Ask, Dial, LOSE, MINUTE, MS, SECOND, Server, exact, fail, good, refused, who};
 use mcp_resilience::{

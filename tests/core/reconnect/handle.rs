@@ -113,7 +113,7 @@ async fn every_state_can_be_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_jitter_that_panics_strands_nobody() {
+async fn a_jitter_that_panics_strands_no_call() {
     let server = Server::new(
         [Dial::Works]
             .into_iter()

@@ -1,4 +1,4 @@
-//! A connection that gave no answer is asked for a sign of life before it is replaced.
+//! A connection without an answer is probed before it is replaced.
 
 use super::{Answering, Ask, Connection, MINUTE, MS, SECOND, Server, exact};
 use mcp_resilience::{

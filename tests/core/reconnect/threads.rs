@@ -101,7 +101,7 @@ async fn sixteen_tasks_over_connections_that_die_after_one_answer_never_dial_twi
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn calls_dropped_at_any_moment_leave_no_dial_behind_and_nobody_stuck() {
+async fn calls_dropped_at_any_moment_leave_no_dial_and_strand_no_other_call() {
     let server = super::Server::new([]);
     let backoff = Backoff::new(MS, MS).unwrap();
     let layer = ReconnectLayer::builder(()).backoff(backoff);

@@ -84,7 +84,7 @@ async fn the_shutdown_ends_a_wait_for_readiness_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_shutdown_ends_who_waits_by_the_handle_alone_too() {
+async fn the_shutdown_ends_the_wait_of_a_handle_too() {
     let server = Server::new([Dial::Takes(MINUTE)]);
     let tools = server.connect(exact().dial_timeout(MINUTE));
     let handle = tools.handle();
@@ -103,7 +103,7 @@ async fn the_shutdown_ends_who_waits_by_the_handle_alone_too() {
 /// A socket, or a file of one, that is not there. Of a dial that means no more than that there is no
 /// connection, and not that a tool or a row is missing.
 #[tokio::test(start_paused = true)]
-async fn what_a_dial_does_not_find_is_a_connection_that_was_not_made() {
+async fn a_missing_socket_is_a_failed_connection() {
     for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied] {
         let missing = move || Dial::Fails(Error::from(kind).into());
         let server = Server::new(repeat_with(missing).take(9));

@@ -270,7 +270,7 @@ async fn a_call_that_is_dropped_while_it_waits_leaves_its_place_to_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_waits_and_is_not_polled_holds_up_nobody() {
+async fn a_waiting_call_that_is_not_polled_delays_no_other_call() {
     let server = Server::asking([(NOW, 5 * SECOND)]);
     let callers = through(gated().max_attempts(1), &server);
     callers.call(NOW, "search").await.unwrap().unwrap_err();

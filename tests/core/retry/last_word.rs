@@ -1,4 +1,4 @@
-//! The user's last word on whether a call is repeated.
+//! `override_verdict`.
 
 use super::{SECOND, exact, fine};
 use crate::support::{Call, Script};
@@ -69,13 +69,13 @@ async fn a_repeat_is_forced_for_the_named_tool_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_goes_before_every_other_word_of_the_user() {
+async fn the_override_wins_over_all_other_settings() {
     let never = forced().repeat_ok(|_| Some(false)).distrust_server();
     assert_eq!(runs(never, Call::tool("reserve"), ran).await, (3, Ok(())));
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_forced_that_no_wait_helps() {
+async fn a_repeat_cannot_be_forced_if_waiting_does_not_help() {
     use Class::*;
     let classes = [
         InvalidInput,
@@ -146,7 +146,7 @@ async fn attempts_window_and_budget_hold_for_a_forced_repeat() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_sees_the_call_the_failure_and_the_verdict_while_an_attempt_is_left() {
+async fn the_override_sees_the_call_the_failure_and_the_verdict_while_an_attempt_is_left() {
     let seen = Arc::<Mutex<Vec<_>>>::default();
     let verdicts = Arc::clone(&seen);
     let retry = exact().override_verdict(move |call, failure, verdict| {

@@ -1,4 +1,4 @@
-//! What begins, and what does not, at the end of the retry window.
+//! Which waits and attempts begin at the end of the retry window.
 
 use super::{exact, fine, lost};
 use crate::support::{Answer, Call, Lines, Script};

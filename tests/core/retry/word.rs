@@ -1,4 +1,4 @@
-//! Whose word counts on running a call twice.
+//! Which sources decide whether a call may run twice.
 
 use super::{SECOND, exact, fine, lost, make, times};
 use crate::support::{Call, Script};
@@ -26,7 +26,7 @@ fn says(word: Option<bool>) -> (RetryBuilder, Arc<Mutex<Vec<String>>>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_users_word_is_asked_once_a_call_and_of_tools_alone() {
+async fn repeat_ok_is_called_once_a_call_and_only_for_tools() {
     let hinted = |call: Call| Call {
         hints: Hints::new().read_only(true),
         ..call
@@ -54,7 +54,7 @@ async fn the_users_word_is_asked_once_a_call_and_of_tools_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_server_that_is_not_trusted_only_a_call_that_never_left_is_repeated() {
+async fn only_a_call_that_was_not_sent_is_repeated_if_the_server_is_not_trusted() {
     use Delivery::{Executed, NotSent, Refused, Unknown};
     let read_only = || Call::read_only("get_book");
     let no = || exact().repeat_ok(|_| Some(false));

@@ -1,4 +1,4 @@
-//! Forms that are nearly those of the standards.
+//! Forms that differ slightly from the standards.
 
 use super::{assert_waits_until, seconds};
 use chrono::{DateTime, Utc};

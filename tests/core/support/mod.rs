@@ -1,5 +1,5 @@
-//! What the tests of the core share: a call, an answer, a scripted tool, a strict probe, a sink, an
-//! observer and a process of its own.
+//! Shared by the tests of the core: a call, an answer, a scripted tool, a strict probe, a sink, an
+//! observer, and a child process.
 
 mod call;
 mod child;

@@ -1,4 +1,4 @@
-//! The limit of a whole call follows progress too, and the retry window does not.
+//! The deadline of a call follows progress too, and the retry window does not.
 
 use super::{HOUR, MINUTE, SECOND, Slow, reports};
 use crate::support::{Answer, Call, Script};

@@ -1,4 +1,4 @@
-//! What a flagged result, or a JSON-RPC error, says of a failure.
+//! The details of a failure in a flagged result or a JSON-RPC error.
 
 use super::{Answer, at_once, json, pieces};
 use mcp_resilience::{

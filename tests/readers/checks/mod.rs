@@ -1,4 +1,4 @@
-//! What must hold of every input. Each check panics where it does not.
+//! Properties of every input. Each check panics if its property does not hold.
 
 #[path = "../../core/support/call.rs"]
 #[allow(dead_code, reason = "other tests need more of it than these")]

@@ -1,4 +1,4 @@
-//! What becomes of whatever a handler may return.
+//! What happens to each kind of answer of a handler.
 
 use crate::support::{Desk, Log, assert_has, call, connect, ok, preset, text};
 use mcp_resilience::{

@@ -1,4 +1,4 @@
-//! Which calls are made again, and what an attempt knows of itself.
+//! Which calls are repeated, and the number of an attempt.
 
 use crate::support::{Desk, Log, Run, WAIT, assert_has, call, connect, ok, preset, settings, text};
 use mcp_resilience::{Failure, rmcp::Resilient};
@@ -84,7 +84,7 @@ async fn an_attempt_is_told_its_number_anew_for_each_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_continues_an_earlier_answer_is_not_run_twice() {
+async fn a_continuation_of_an_earlier_answer_is_not_run_twice() {
     let hints = ToolAnnotations::new().read_only(true).idempotent(true);
     let desk = Desk::new(lost).annotated("reads", hints);
     let attempts = desk.attempts();

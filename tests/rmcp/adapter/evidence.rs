@@ -1,4 +1,4 @@
-//! A handler passes on an error: whether its call ran, only its author may say.
+//! A handler passes on an error. Only the author of the handler may say whether the call ran.
 #![allow(
     clippy::items_after_statements,
     reason = "a type stands beside its only use"
@@ -90,7 +90,7 @@ fn rpc_error(data: Value) -> RpcError {
 
 /// Words of the user that say nothing of whether a call ran.
 #[tokio::test(start_paused = true)]
-async fn harmless_words_make_no_refusal_of_what_a_handler_passes_on() {
+async fn codes_without_a_refusal_do_not_turn_an_error_of_a_handler_into_one() {
     let words = [
         Words::new().wait_seconds("cooldown"),
         Words::new().envelope_in("fault"),
@@ -130,7 +130,7 @@ async fn harmless_words_make_no_refusal_of_what_a_handler_passes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_user_chose_that_a_code_means_holds_for_what_a_handler_passes_on() {
+async fn a_code_of_the_user_counts_for_errors_that_a_handler_passes_on() {
     let words = Words::new()
         .refusal_code(-32000, Class::RateLimited)
         .repeatable_code("E_UPSTREAM", Class::Upstream);

@@ -1,4 +1,4 @@
-//! Every method of a handler is reached through the wrapper as without it.
+//! The wrapper forwards every method of a handler.
 #![expect(deprecated, reason = "what MCP has deprecated is forwarded too")]
 
 use crate::support::{Log, Raw, modern, preset};
@@ -289,7 +289,7 @@ async fn every_request_and_notification_reaches_the_handler_as_without_the_wrapp
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_handler_says_of_itself_is_what_the_wrapper_says() {
+async fn the_wrapper_reports_the_server_info_of_the_handler() {
     let log = Log::default();
     let bare = Telltale::default();
     let wrapped = Resilient::with_preset(bare.clone(), &preset(&log));

@@ -1,4 +1,4 @@
-//! A handler that panics outside of a call: its clients get an answer all the same.
+//! A panic of a handler outside of a call is answered too.
 
 use crate::support::{Log, connect, modern, ok, preset, within};
 use mcp_resilience::rmcp::Resilient;
@@ -61,7 +61,7 @@ async fn a_method_that_only_passes_is_answered_with_an_id_and_nothing_else() {
 
 /// Over HTTP rmcp looks at the tool before the call begins, for its headers.
 #[tokio::test]
-async fn a_tool_that_cannot_be_looked_up_is_called_over_http_all_the_same() {
+async fn a_tool_that_cannot_be_looked_up_is_still_called_over_http() {
     let server = Resilient::with_preset(Shaky, &preset(&Log::default()));
     let service = StreamableHttpService::new(
         move || Ok(server.clone()),

@@ -386,7 +386,7 @@ async fn a_repeat_within_the_server_is_one_run_of_the_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_that_is_none_is_an_error_of_the_input() {
+async fn an_invalid_key_is_an_error_of_the_input() {
     let (desk, ended) = slow(SECOND);
     let layer = IdempotencyLayer::builder(MemoryStore::new())
         .require_key("pay")

@@ -1,4 +1,4 @@
-//! What is known of the tools of a handler that lists them and has no `get_tool`.
+//! Hints of the tools of a handler that lists them and has no `get_tool`.
 
 use crate::support::{Log, Raw, assert_has, preset};
 use mcp_resilience::{Failure, rmcp::Resilient};
@@ -134,7 +134,7 @@ async fn hints_are_learned_from_a_list_that_passes_by() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_lists_that_differ_a_hint_counts_only_if_all_give_it() {
+async fn a_hint_counts_only_if_every_list_gives_it() {
     for order in [[1, 0], [0, 1]] {
         let handler = Listed::new(Listing::Pages);
         let log = Log::default();

@@ -1,4 +1,4 @@
-//! rmcp's own service loop fails: that is no normal end.
+//! A failure of rmcp's own service loop is not a normal end.
 
 use crate::support::{Desk, Log, Run, assert_has, ok, preset, within};
 use mcp_resilience::rmcp::Resilient;

@@ -1,4 +1,4 @@
-//! What a tool says of a service behind it is not said of the call: the rest of it may be done.
+//! A claim of a service behind a tool is not about the tool's call, of which a part may be done.
 
 use crate::support::{Desk, Log, assert_has, call, connect, preset, settings};
 use mcp_resilience::{
@@ -156,7 +156,7 @@ async fn the_flagged_result_of_a_nested_stack_says_nothing_of_the_handlers_call(
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_words_of_the_user_hold_for_the_flagged_result_of_a_handler() {
+async fn codes_of_the_user_count_for_the_flagged_result_of_a_handler() {
     let desk = Desk::new(|_| async {
         let envelope = json!({"code": "E_BUSY", "error": "x", "retryable": true});
         Ok(CallToolResult::structured_error(envelope).into())

@@ -1,4 +1,4 @@
-//! Whatever panics around a call, its client gets an answer, and the server goes on.
+//! A panic anywhere around a call is answered, and the server goes on.
 
 use crate::support::{Desk, Log, assert_has, call, connect, ok, preset, retry, settings, text};
 use mcp_resilience::{
@@ -169,7 +169,7 @@ async fn a_panic_of_what_redacts_the_log_masks_it_and_the_call_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_of_a_layer_of_ones_own_is_answered() {
+async fn a_panic_of_a_layer_of_the_user_is_answered() {
     let before = ServiceBuilder::new().map_request(|call: ServerCall| {
         assert_eq!(call.name(), "fine", "not for me");
         call

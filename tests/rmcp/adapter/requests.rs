@@ -1,4 +1,4 @@
-//! What a tool asks of the client while it runs.
+//! Requests of a running tool to the client.
 #![expect(
     deprecated,
     reason = "roots are the request that a peer can always make"

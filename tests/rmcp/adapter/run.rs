@@ -1,4 +1,4 @@
-//! Serving until the end: the client's, or the first fatal failure.
+//! Serving until the client leaves, or until the first fatal failure.
 
 use crate::support::{Desk, Log, Raw, Run, assert_has, ok, preset, settings, within};
 use mcp_resilience::{
@@ -178,7 +178,7 @@ async fn a_fatal_failure_before_the_client_says_anything_ends_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stack_of_ones_own_ends_with_the_handle_it_is_given() {
+async fn a_stack_of_the_user_ends_with_the_handle_it_is_given() {
     let fatal = FatalLayer::new();
     let log = Log::default();
     let stack = settings(&log).fatal(fatal.clone()).build().unwrap();

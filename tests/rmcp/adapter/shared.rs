@@ -1,4 +1,4 @@
-//! What the clones of one wrapper share: also where HTTP makes one for every session.
+//! State that the clones of one wrapper share, also if HTTP makes one for each session.
 
 use crate::support::{
     Desk, HttpWire, Log, Run, assert_has, call, connect, ok, preset, retry, settings, text, within,

@@ -1,4 +1,4 @@
-//! A stack of one's own around a handler.
+//! A stack of the user around a handler.
 
 use crate::support::{Desk, Log, Run, WAIT, assert_has, call, connect, ok, retry, text};
 use mcp_resilience::{
@@ -29,7 +29,7 @@ use tower::{
 };
 
 #[tokio::test(start_paused = true)]
-async fn layers_of_ones_own_order_work_with_a_limit_among_them() {
+async fn layers_in_another_order_work_with_a_limit_among_them() {
     let running = Arc::new(AtomicUsize::new(0));
     let most = Arc::new(AtomicUsize::new(0));
     let desk = Desk::new({
@@ -79,7 +79,7 @@ async fn layers_of_ones_own_order_work_with_a_limit_among_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stack_that_sheds_its_load_is_answered_honestly() {
+async fn a_shed_call_is_answered_as_not_run() {
     let desk = Desk::new(|_| async {
         tokio::time::sleep(Duration::from_secs(1)).await;
         ok("done")
@@ -171,7 +171,7 @@ async fn without_classify_an_error_of_the_handlers_own_keeps_code_message_and_da
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_layer_of_ones_own_may_answer_by_itself() {
+async fn a_layer_of_the_user_may_answer_by_itself() {
     let desk = Desk::new(|_| async { panic!("not reached") });
     let answering = layer_fn(|_| {
         let answer = service_fn(async |call: ServerCall| {

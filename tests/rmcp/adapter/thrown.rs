@@ -1,4 +1,4 @@
-//! How a failure gets out of a handler whose signature has room only for rmcp's error.
+//! How a failure leaves a handler whose signature has rmcp's error type.
 
 use crate::support::{Desk, Log, Run, Traced, assert_has, call, connect, ok, preset, text};
 use mcp_resilience::{
@@ -34,7 +34,7 @@ fn error(answer: Result<CallToolResult, ServiceError>) -> ErrorData {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_failures_at_once_the_returned_one_counts() {
+async fn the_returned_one_of_two_failures_counts() {
     async fn fail(failure: Failure) -> Result<(), ErrorData> {
         tokio::task::yield_now().await;
         Err(failure.into())
@@ -74,7 +74,7 @@ async fn of_two_failures_at_once_the_returned_one_counts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_thrown_in_a_task_of_the_handlers_is_an_honest_error() {
+async fn a_failure_thrown_in_a_task_of_the_handler_is_an_error_without_claims() {
     let desk = Desk::new(|_| async {
         let task = async { Err::<CallToolResponse, _>(ErrorData::from(Failure::tool("no row"))) };
         tokio::spawn(task).await.unwrap()
@@ -143,7 +143,7 @@ async fn a_panic_in_a_task_of_the_handlers_is_a_crash() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_that_is_shared_by_two_calls_is_honest_in_both() {
+async fn a_failure_that_two_calls_share_claims_nothing_in_either() {
     // As of two callers of one future that fills a cache.
     let shared: &Mutex<Option<ErrorData>> = Box::leak(Box::default());
     let desk = Desk::new(move |_| async move {

@@ -1,4 +1,4 @@
-//! What a server in this process reads and writes over `run`.
+//! The messages that a server in this process reads and writes with `run`.
 
 use crate::support::{Desk, Log, Run, Traced, ok, preset, within};
 use mcp_resilience::rmcp::{LineTransport, Resilient};
@@ -138,7 +138,7 @@ async fn a_call_is_cancelled_under_an_id_of_any_form() {
 }
 
 #[tokio::test]
-async fn what_has_no_id_and_is_no_message_is_told_once_and_without_secrets() {
+async fn input_without_an_id_that_is_not_a_message_is_logged_once_and_without_secrets() {
     let traced = Traced::begin();
     let log = Log::default();
     let mut client = Client::open(&log).await;

@@ -1,4 +1,4 @@
-//! What a tool answers by itself, and what a client did wrong.
+//! Answers of a tool, and errors of a client.
 
 use crate::support::{Bookshop, Sdk, Wire, assert_has, over_both_wires};
 use serde_json::{Value, json};

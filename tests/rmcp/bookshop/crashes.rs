@@ -1,4 +1,5 @@
-//! Errors that nobody classified, and panics: the model learns that the call failed, the log why.
+//! Unclassified errors and panics: the model reads that the call failed, and the log has the
+//! reason.
 
 use crate::support::{Bookshop, Exchange, Wire, assert_has, over_both_wires};
 use serde_json::{Value, json};

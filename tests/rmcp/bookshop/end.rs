@@ -1,4 +1,4 @@
-//! The first fatal failure ends the server, and tells everyone why.
+//! The first fatal failure ends the server and is the reason for each caller.
 
 use crate::support::{Bookshop, Wire, assert_has, over_both_wires};
 use serde_json::json;

@@ -1,5 +1,4 @@
-//! The Bookshop as its clients see it, over stdio and over HTTP: what is on the wire, and what is
-//! in the log.
+//! The Bookshop from its clients' side, over stdio and HTTP: the messages on the wire, and the log.
 
 mod answers;
 mod crashes;

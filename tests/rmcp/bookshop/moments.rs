@@ -1,6 +1,6 @@
 //! A signal at any moment of a call.
 //!
-//! `SIGNAL_MOMENTS=100` tries that many moments for each signal, and not a few.
+//! `SIGNAL_MOMENTS=100` tries 100 moments for each signal instead of a few.
 
 use crate::support::{Bookshop, Child, Wire, log_lines, over_both_wires};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What is repeated, when, and what is not.
+//! Which calls are repeated, when, and which are not.
 
 use crate::support::{Bookshop, Wire, assert_has, over_both_wires};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! A server that is told to stop by a signal ends in order.
+//! A signal shuts a server down in order.
 
 use crate::support::{Bookshop, Exchange, Wire, assert_has, over_both_wires};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Where nobody reads what the server writes, neither a call nor the end has to wait for it.
+//! If the server's output has no reader, neither a call nor the shutdown waits for it.
 
 use crate::support::{Child, HttpWire, Lines, log_lines, within};
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ async fn answer(stdout: &mut Lines, id: u64) -> Value {
 }
 
 #[tokio::test]
-async fn a_log_that_nobody_reads_holds_up_neither_calls_nor_the_end() {
+async fn a_log_without_a_reader_delays_neither_calls_nor_the_end() {
     let (mut child, mut stdin, stdout, stderr) = Child::start_unread(&[], &[]);
     let mut stdout = Lines::read(stdout);
     write(&mut stdin, many()).await;
@@ -91,7 +91,7 @@ async fn a_log_that_nobody_reads_holds_up_neither_calls_nor_the_end() {
 }
 
 #[tokio::test]
-async fn answers_that_nobody_reads_hold_up_neither_other_calls_nor_the_end() {
+async fn answers_without_a_reader_delay_neither_other_calls_nor_the_end() {
     let (mut child, mut stdin, stdout) = Child::start(&[], &[]);
     write(&mut stdin, many()).await;
     // They are made, and leave their lines, though they cannot leave themselves.
@@ -109,7 +109,7 @@ async fn answers_that_nobody_reads_hold_up_neither_other_calls_nor_the_end() {
 }
 
 #[tokio::test]
-async fn over_http_a_log_that_nobody_reads_does_not_hold_up_the_end_either() {
+async fn over_http_a_log_without_a_reader_does_not_delay_the_end() {
     let (mut child, stdin, _stdout, stderr) = Child::start_unread(&["--http", "127.0.0.1:0"], &[]);
     let mut stderr = BufReader::new(stderr);
     let mut first = String::new();

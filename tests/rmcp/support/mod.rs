@@ -1,5 +1,5 @@
-//! What the tests of the adapter share: a Bookshop in a process of its own, and a handler in this
-//! one, both spoken to over real transports.
+//! Shared by the tests of the adapter: a Bookshop in another process, and a handler in this one,
+//! both over real transports.
 
 mod bookshop;
 mod child;

@@ -1,4 +1,4 @@
-//! Calls that have passed the gate, and wait for a place in the service when a hint comes.
+//! Calls that have passed the gate and wait for a permit of the service when a hint comes.
 
 use super::{Callers, Server, through};
 use crate::{
@@ -34,7 +34,7 @@ async fn after_a_refusal(policy: Policy) -> (Duration, Answer, Server, Lines) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn such_a_call_waits_for_what_the_server_asked_and_leaves_its_place_to_others() {
+async fn a_call_that_waits_for_a_permit_obeys_a_hint_and_gives_up_its_place() {
     let (took, answer, server, lines) = after_a_refusal(Policy::new()).await;
     assert!(!answer.is_error);
     assert_eq!(took, 6 * SECOND);
@@ -46,7 +46,7 @@ async fn such_a_call_waits_for_what_the_server_asked_and_leaves_its_place_to_oth
 }
 
 #[tokio::test(start_paused = true)]
-async fn such_a_call_fails_at_once_if_the_wait_does_not_fit() {
+async fn a_call_that_waits_for_a_permit_fails_at_once_if_the_wait_does_not_fit() {
     let policy = Policy::new().retry_window(4 * SECOND);
     let (took, answer, server, lines) = after_a_refusal(policy).await;
     assert!(answer.is_error);

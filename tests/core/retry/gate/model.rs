@@ -1,4 +1,5 @@
-//! Random schedules of calls, hints and drops, against what must hold of each call that goes out.
+//! Random schedules of calls, hints and drops, checked against the invariants of each call that
+//! goes out.
 
 use super::super::{MS, exact};
 use crate::support::{Answer, Call, Strict};

@@ -1,4 +1,4 @@
-//! Calls that the gate refuses, because the wait is too long for them.
+//! Calls that the gate refuses because the wait is too long.
 
 use super::{Callers, NOW, Server, gated, poll_once, through};
 use crate::{

@@ -1,4 +1,4 @@
-//! What an observer and the log see of a call that waits at the gate.
+//! Calls that wait at the gate, in events and in the log.
 
 use super::{NOW, Server, gated};
 use crate::{

@@ -1,4 +1,4 @@
-//! `drain`, which ends the serving of calls and nothing else.
+//! `drain`, which stops serving calls and does nothing else.
 
 use super::{CUT_OFF, HOUR, MOMENT, REFUSED, SLOW, begin, cut_off, desk, refused, stuck};
 use crate::support::{Log, assert_has, call, connect, preset, settings, text};

@@ -1,4 +1,4 @@
-//! How long `run` takes to end after a fatal failure, whatever is in the way.
+//! How long `run` takes to end after a fatal failure, for everything that delays it.
 
 use super::{CLOSE, CUT_OFF, GRACE, MOMENT, SLOW, cut_off, desk, stuck};
 use crate::support::{Desk, Log, Raw, assert_has, preset, within};
@@ -130,7 +130,7 @@ async fn deaf(server: Resilient<Desk>, tools: &[&str]) -> (Raw, Ending, Instant)
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_nobody_reads_hold_it_up_for_two_seconds_more() {
+async fn answers_without_a_reader_delay_the_end_by_two_seconds() {
     let server = server(&Log::default());
     let (client, ending, begun) = deaf(server, &["fatal"]).await;
     assert_eq!(ended(ending, begun).await, MOMENT + CLOSE);
@@ -146,7 +146,7 @@ async fn a_call_and_a_client_in_the_way_hold_it_up_one_after_the_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_is_in_the_way_it_ends() {
+async fn the_run_ends_even_if_everything_delays_it() {
     let server = server(&Log::default());
     let stuck = stuck(&server).await;
     let (client, ending, begun) = deaf(server, &["fatal"]).await;

@@ -1,5 +1,5 @@
-//! The end of a server, in exact times: what still runs, what comes too late, and what is in the
-//! way.
+//! The end of a server, in exact times: running calls, late calls, and everything that delays the
+//! end.
 
 mod drain;
 mod grace;

@@ -1,4 +1,4 @@
-//! What tells a server to stop, in exact times: `run` with a future, and the signals themselves.
+//! How a server is told to stop, in exact times: by a future, and by signals.
 
 use super::{CUT_OFF, GRACE, HOUR, MOMENT, REFUSED, desk};
 use crate::support::{Desk, Log, Raw, assert_has, preset, settings, within};

@@ -1,4 +1,4 @@
-//! The end of a server with a stack of one's own.
+//! The end of a server with a stack of the user.
 
 use super::desk;
 use crate::support::{Desk, Log, Raw, assert_has, preset, retry, within};
@@ -71,7 +71,7 @@ async fn a_fatal_failure_of_a_handler_in_no_stack_at_all_ends_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stack_of_ones_own_is_shut_from_outside_by_its_handle() {
+async fn a_stack_of_the_user_is_shut_from_outside_by_its_handle() {
     let server = Resilient::with_layer(desk(), &ServiceBuilder::new().into_inner());
     let handle = server.fatal_handle().clone();
     let (near, far) = tokio::io::duplex(1 << 16);

@@ -1,4 +1,4 @@
-//! `run_until`, in exact times, with servers of all kinds to end.
+//! `run_until`, in exact times, with servers that end in different ways.
 
 use super::{CLOSE, CUT_OFF, GRACE, HOUR, MOMENT, REFUSED, begin, desk, refused, stuck};
 use crate::support::{Desk, Log, assert_has, call, connect, preset, text};
@@ -102,7 +102,7 @@ async fn it_cuts_off_what_takes_longer_than_the_grace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_gives_a_call_that_does_not_notice_a_moment_more() {
+async fn a_call_that_ignores_its_cancellation_gets_a_moment_more() {
     let (server, diary) = (server(), Diary::new());
     let stuck = stuck(&server).await;
     assert_eq!(run(server, &diary).await, GRACE + MOMENT + MOMENT);
@@ -162,7 +162,7 @@ async fn a_server_that_its_clients_keep_has_two_more_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kept_server_tells_the_reason_all_the_same() {
+async fn a_server_that_does_not_end_still_reports_the_reason() {
     let (server, diary) = (server(), Diary::new());
     server.fatal_handle().shut(Fatal::new("the shelf is gone"));
     let kept = async |shutdown: Shutdown| {

@@ -1,4 +1,4 @@
-//! What the server itself says while a call waits.
+//! Heartbeats of the server while a call waits.
 
 use super::{By, Listener, MINUTE, SECOND, WAYS, open, reads, report};
 use crate::support::{Desk, Log, call, ok, retry, settings};
@@ -44,7 +44,7 @@ async fn heartbeats_name_the_wait_and_its_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_nobody_asked_for_has_the_failure_as_its_reason() {
+async fn a_wait_without_a_hint_has_the_failure_as_its_reason() {
     let desk = fails_once(|| Failure::unavailable(None).before_running());
     let listener = Listener::default();
     let backoff = mcp_resilience::backoff::Backoff::new(20 * SECOND, 20 * SECOND).unwrap();
