@@ -4,9 +4,14 @@
 //! conformance_client [--bare] URL
 //! ```
 //!
-//! It connects, lists the tools, and calls each of them, or those that the suite names. `--bare` is rmcp's own
-//! client without the crate. `tests/conformance/run` compares the two.
+//! It connects, lists the tools, and calls each of them, or those that the suite names. If the server wants a
+//! token, rmcp's client of OAuth gets one, as the source of `Http::credentials`.
+//! `--bare` is rmcp's own client without the crate. `tests/conformance/run` compares the two.
 
+#[path = "conformance_client/login.rs"]
+mod login;
+
+use login::{Login, Wanted};
 use mcp_resilience::{
     reconnect::ReconnectLayer,
     rmcp::client::{Client, Http},
@@ -17,14 +22,21 @@ use rmcp::{
         CallToolRequestParams, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
         ProtocolVersion, Tool,
     },
-    service::{ClientLifecycleMode, ClientServiceExt, RequestContext},
-    transport::StreamableHttpClientTransport,
+    service::{
+        ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RequestContext, ServiceError,
+    },
+    transport::{
+        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
+    },
 };
 use serde_json::{Map, Value, json};
-use std::{env, error::Error};
+use std::{env, error::Error, sync::Arc};
+use tokio::sync::Mutex;
+
+type BoxError = Box<dyn Error + Send + Sync>;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), BoxError> {
     let arguments: Vec<_> = env::args().skip(1).collect();
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
@@ -34,8 +46,20 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-async fn wrapped(url: &str) -> Result<(), Box<dyn Error>> {
-    let server = Http::new(url).handler(Accepts).lifecycle(lifecycle());
+async fn wrapped(url: &str) -> Result<(), BoxError> {
+    let login = Arc::new(Mutex::new(Login::new(url, context())));
+    let server = Http::new(url)
+        .handler(Accepts)
+        .lifecycle(lifecycle())
+        .credentials(move |challenge| {
+            let login = Arc::clone(&login);
+            async move {
+                let Some(challenge) = challenge else {
+                    return Ok(None);
+                };
+                login.lock().await.answer(&challenge.into()).await.map(Some)
+            }
+        });
     let client = Client::builder(server)
         .reconnect(ReconnectLayer::new(()))
         .connect()
@@ -51,19 +75,52 @@ async fn wrapped(url: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-async fn bare(url: &str) -> Result<(), Box<dyn Error>> {
-    let transport = StreamableHttpClientTransport::from_uri(url);
-    let mut client = Accepts.serve_with_lifecycle(transport, lifecycle()).await?;
-    let tools = client.list_all_tools().await?;
+/// Begins again with another token as long as the server wants one.
+async fn bare(url: &str) -> Result<(), BoxError> {
+    let mut login = Login::new(url, context());
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+    while let Some(wanted) = bare_with(config.clone()).await? {
+        config = config.auth_header(login.answer(&wanted).await?);
+    }
+    Ok(())
+}
+
+async fn bare_with(
+    config: StreamableHttpClientTransportConfig,
+) -> Result<Option<Wanted>, BoxError> {
+    let transport = StreamableHttpClientTransport::from_config(config);
+    let client = Accepts.serve_with_lifecycle(transport, lifecycle()).await;
+    let mut client = match client {
+        Ok(client) => client,
+        Err(ClientInitializeError::TransportError { error, context }) => {
+            return Wanted::in_error(&error)
+                .map(Some)
+                .ok_or_else(|| ClientInitializeError::TransportError { error, context }.into());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let tools = match client.list_all_tools().await {
+        Ok(tools) => tools,
+        Err(ServiceError::TransportSend(error)) => {
+            return Ok(Some(Wanted::in_error(&error).ok_or(error)?));
+        }
+        Err(error) => return Err(error.into()),
+    };
     for (tool, arguments) in calls(&tools) {
         let mut call = CallToolRequestParams::new(tool);
         call.arguments = arguments.as_object().cloned();
-        if let Err(error) = client.call_tool(call).await {
+        let outcome = client.call_tool(call).await;
+        if let Err(ServiceError::TransportSend(error)) = &outcome
+            && let Some(wanted) = Wanted::in_error(error)
+        {
+            return Ok(Some(wanted));
+        }
+        if let Err(error) = outcome {
             eprintln!("{error}");
         }
     }
     client.close().await?;
-    Ok(())
+    Ok(None)
 }
 
 fn lifecycle() -> ClientLifecycleMode {
@@ -77,11 +134,15 @@ fn lifecycle() -> ClientLifecycleMode {
     }
 }
 
+/// What the suite says to its client.
+fn context() -> Value {
+    let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
+    serde_json::from_str(&context).unwrap_or_default()
+}
+
 /// The calls that the suite names, or one of each tool.
 fn calls(tools: &[Tool]) -> Vec<(String, Value)> {
-    let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
-    let context: Value = serde_json::from_str(&context).unwrap_or_default();
-    if let Some(named) = context["toolCalls"].as_array() {
+    if let Some(named) = context()["toolCalls"].as_array() {
         let named = named.iter();
         let named = named.filter_map(|call| Some((call["name"].as_str()?, &call["arguments"])));
         return named
@@ -89,8 +150,15 @@ fn calls(tools: &[Tool]) -> Vec<(String, Value)> {
             .collect();
     }
     let each = tools.iter();
-    each.map(|tool| (tool.name.to_string(), arguments(&tool.input_schema)))
-        .collect()
+    each.map(|tool| {
+        let arguments = match &*tool.name {
+            // The suite reads in it what the client has read of the other tool.
+            "json_schema_echo" => json!({"schema": tools[0].input_schema}),
+            _ => arguments(&tool.input_schema),
+        };
+        (tool.name.to_string(), arguments)
+    })
+    .collect()
 }
 
 /// A value for each property of a schema.

@@ -160,6 +160,42 @@ async fn a_challenge_for_more_scope_reaches_the_source_and_the_call_runs_once() 
 }
 
 #[tokio::test]
+async fn a_source_without_a_token_waits_until_the_server_asks_for_one() {
+    for wants_one in [true, false] {
+        let server = Scripted::start(move |seen, _| {
+            let has_one = seen.headers.contains_key("authorization");
+            (wants_one && !has_one).then(|| refusal(401, "Bearer scope=\"files:read\""))
+        });
+        let server = server.await;
+        let connector = Http::new(&*server.url).credentials(|challenge: Option<Challenge>| async {
+            let scope = challenge.and_then(|challenge| challenge.param("scope"));
+            Ok::<_, io::Error>(scope)
+        });
+        let client = connect(connector, &Log::default()).await.unwrap();
+        client.call_tool(look()).await.unwrap();
+        let asked = usize::from(wants_one);
+        assert_eq!(server.count("initialize"), 1 + asked);
+        assert_eq!(server.count("tools/call"), 1, "later requests have it");
+        let last = server.seen().pop().unwrap();
+        let token = last.headers.get("authorization");
+        assert_eq!(
+            token.is_some_and(|token| token == "Bearer files:read"),
+            wants_one
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_source_that_answers_a_challenge_without_a_token_is_not_asked_again_for_that_request() {
+    let server = Scripted::start(|_, _| Some(refusal(401, "Bearer"))).await;
+    let connector = Http::new(&*server.url).credentials(|_| async { Ok::<_, io::Error>(None) });
+    let failure = connect(connector, &Log::default()).await.unwrap_err();
+    let chain = failure.chain().to_string();
+    assert!(chain.contains("401 Unauthorized"), "{chain}");
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
 async fn a_challenge_that_nothing_answers_is_the_hosts_and_is_in_the_log() {
     for (code, class, challenge) in [
         (

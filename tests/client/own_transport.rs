@@ -1,6 +1,8 @@
 //! Connections over transports of the user.
 
-use crate::support::{Log, MS, SECOND, reconnect, resilience, retry, within};
+use crate::support::{
+    Log, MS, SECOND, Scripted, reconnect, resilience, retry, scripted::status, within,
+};
 use mcp_resilience::{
     Class, Failure,
     rmcp::client::{Client, Connector, line_transport, transport_fn},
@@ -12,8 +14,15 @@ use rmcp::{
         PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
     },
     service::RequestContext,
-    transport::async_rw::AsyncRwTransport,
+    transport::{
+        AuthClient, AuthorizationManager, CredentialStore, InMemoryCredentialStore,
+        StreamableHttpClientTransport,
+        async_rw::AsyncRwTransport,
+        auth::{AuthError, StoredCredentials},
+        streamable_http_client::StreamableHttpClientTransportConfig,
+    },
 };
+use serde_json::json;
 use std::{
     env, fs,
     future::pending,
@@ -107,10 +116,7 @@ async fn dies_in_mid_call(connector: impl Connector, server: &Inside) {
     let client = within("a connection", builder(connector, &log).connect());
     let client = client.await.unwrap();
     assert_eq!(client.tools().unwrap()[0].name, "look");
-    let hangs = serde_json::json!({"hang": true})
-        .as_object()
-        .cloned()
-        .unwrap();
+    let hangs = json!({"hang": true}).as_object().cloned().unwrap();
     let call = CallToolRequestParams::new("look").with_arguments(hangs);
     let calling = tokio::spawn({
         let client = client.clone();
@@ -150,6 +156,40 @@ async fn a_connection_over_a_transport_of_rmcp_comes_back() {
         async move { Ok::<_, io::Error>(AsyncRwTransport::new_client(reader, writer)) }
     });
     dies_in_mid_call(connector, &server).await;
+}
+
+#[tokio::test]
+async fn so_does_rmcps_client_of_oauth() {
+    let server = Scripted::start(|seen, _| {
+        let token = seen.headers.get("authorization");
+        let is_good = token.is_some_and(|token| token == "Bearer good");
+        (!is_good).then(|| status(401))
+    });
+    let server = server.await;
+    let store = InMemoryCredentialStore::new();
+    let token = json!({"access_token": "good", "token_type": "bearer"});
+    let token = serde_json::from_value(token).unwrap();
+    let stored = StoredCredentials::new("agent".to_owned(), Some(token), Vec::new(), None);
+    store.save(stored).await.unwrap();
+    let url: Arc<str> = server.url.as_str().into();
+    let connector = transport_fn(move || {
+        let (store, url) = (store.clone(), Arc::clone(&url));
+        async move {
+            let mut manager = AuthorizationManager::new(&*url).await?;
+            manager.set_credential_store(store);
+            let client = AuthClient::new(reqwest::Client::new(), manager);
+            let config = StreamableHttpClientTransportConfig::with_uri(url);
+            Ok::<_, AuthError>(StreamableHttpClientTransport::with_client(client, config))
+        }
+    });
+    let log = Log::default();
+    let client = within("a connection", builder(connector, &log).connect());
+    let client = client.await.unwrap();
+    client.call("look", json!({})).await.unwrap();
+    assert_eq!(log.line()["outcome"], "success");
+    client.reconnect().await.unwrap();
+    client.call("look", json!({})).await.unwrap();
+    assert_eq!(client.handle().generation(), 2);
 }
 
 #[tokio::test]

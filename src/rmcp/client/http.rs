@@ -71,7 +71,7 @@ const CALLS: usize = 4096;
 /// | a redirect to another server, or to a GET | `Disabled` | unknown |
 /// | any other with a JSON-RPC error | what the error means | |
 /// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | unknown |
-/// | 400 with a session and an unknown text: the same. If the server has answered a `ping` on this connection, another one tells whether the session is lost | `InvalidInput` | unknown |
+/// | 400 with a session and an unknown text: the same. If the server has answered the `ping` after the dial, another one tells whether the session is lost | `InvalidInput` | unknown |
 /// | any other 5xx | `Upstream` | unknown |
 /// | a complete answer that is not JSON or not an MCP message | `InvalidOutput` | executed |
 ///
@@ -136,8 +136,9 @@ impl<H> Http<H> {
     }
 
     /// Sets a source for the token of the `Authorization` header, without `Bearer `. It is asked at
-    /// every dial. It is asked again with the [`Challenge`] if the server answers 401, or 403 because
-    /// of the scope. It wins over [`bearer`](Self::bearer).
+    /// every dial, and may return `None` until the server asks for a token. It is asked again with the
+    /// [`Challenge`] if the server answers 401, or 403 because of the scope. It wins over
+    /// [`bearer`](Self::bearer).
     ///
     /// The refused request is then sent once more, since the server did not run it. Requests that are
     /// refused at the same time share one question. The source may take as long as the
@@ -145,6 +146,9 @@ impl<H> Http<H> {
     ///
     /// If the source fails, panics or takes too long, the dial fails. Later, the request fails with
     /// the server's refusal, and there is a warning. [`Challenge::of_failure`] reads the challenge.
+    ///
+    /// A client of OAuth such as rmcp's `AuthorizationManager` belongs here: the example
+    /// `conformance_client` shows it.
     ///
     /// ```no_run
     /// use mcp_resilience::rmcp::client::{Challenge, Http};
@@ -157,10 +161,11 @@ impl<H> Http<H> {
     /// # let _ = server;
     /// ```
     #[must_use]
-    pub fn credentials<F, Fut, E>(mut self, source: F) -> Self
+    pub fn credentials<F, Fut, T, E>(mut self, source: F) -> Self
     where
         F: Fn(Option<Challenge>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<String, E>> + Send + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: Into<Option<String>>,
         E: Into<BoxError>,
     {
         self.credentials = Some(Source::new(source));
@@ -318,7 +323,6 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
             let incoming = known.incoming.clone();
             let inner = dial(settings, &shared, connector.route(), incoming, transport).await;
             let inner = inner.map_err(|failure| known.explain(failure))?;
-            known.standing().await;
             let Known {
                 session, unread, ..
             } = known;

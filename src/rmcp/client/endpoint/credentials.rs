@@ -14,10 +14,10 @@ use std::{
 };
 use tokio::time;
 
-/// A token with a place, which distinguishes it from an equal one.
-pub(super) type Token = Arc<str>;
+/// A token, or none, with a place, which distinguishes it from an equal one.
+pub(super) type Token = Arc<Option<String>>;
 
-type Answer = BoxFuture<'static, Result<String, BoxError>>;
+type Answer = BoxFuture<'static, Result<Option<String>, BoxError>>;
 
 type Asking = Shared<BoxFuture<'static, Result<Token, Arc<Failure>>>>;
 
@@ -26,27 +26,30 @@ type Asking = Shared<BoxFuture<'static, Result<Token, Arc<Failure>>>>;
 pub(in crate::rmcp::client) struct Source(Arc<dyn Fn(Option<Challenge>) -> Answer + Send + Sync>);
 
 impl Source {
-    pub(in crate::rmcp::client) fn new<F, Fut, E>(ask: F) -> Self
+    pub(in crate::rmcp::client) fn new<F, Fut, T, E>(ask: F) -> Self
     where
         F: Fn(Option<Challenge>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<String, E>> + Send + 'static,
+        Fut: Future<Output = Result<T, E>> + Send + 'static,
+        T: Into<Option<String>>,
         E: Into<BoxError>,
     {
         Self(Arc::new(move |challenge| {
             let asked = ask(challenge);
-            Box::pin(async move { asked.await.map_err(Into::into) })
+            Box::pin(async move { asked.await.map(Into::into).map_err(Into::into) })
         }))
     }
 
-    /// Asks for a token, for at most this time.
+    /// Asks for a token, for at most this time. A challenge is not answered without one.
     async fn ask(self, challenge: Option<Challenge>, limit: Duration) -> Result<Token, Failure> {
+        let needs_one = challenge.is_some();
         let refused = || Failure::unauthorized("the source of credentials gave none");
         let asked = catch_unwind(AssertUnwindSafe(|| (self.0)(challenge)));
         let Ok(asked) = asked else {
             return Err(Failure::unauthorized("the source of credentials panicked"));
         };
         match time::timeout(limit, AssertUnwindSafe(asked).catch_unwind()).await {
-            Ok(Ok(Ok(token))) => Ok(token.into()),
+            Ok(Ok(Ok(None))) if needs_one => Err(refused()),
+            Ok(Ok(Ok(token))) => Ok(Arc::new(token)),
             Ok(Ok(Err(error))) => Err(refused().because(error)),
             Ok(Err(_)) => Err(Failure::unauthorized("the source of credentials panicked")),
             Err(_) => Err(Failure::timeout(format!(

@@ -48,21 +48,17 @@ impl Get {
     ) -> std::result::Result<Response, HttpError> {
         let request = request.headers(self.headers(own));
         let Some(credentials) = &self.credentials else {
-            let request = match &self.bearer {
-                Some(token) => request.bearer_auth(token),
-                None => request,
-            };
-            return Ok(request.send().await?);
+            return Ok(with_token(request, self.bearer.as_deref()).send().await?);
         };
         let again = request.try_clone().filter(|_| self.renews);
         let token = credentials.current();
-        let response = request.bearer_auth(&token).send().await?;
+        let response = with_token(request, token.as_deref()).send().await?;
         // It refused the request as a whole, so nothing ran.
         let (Some(challenge), Some(again)) = (Challenge::of(&response), again) else {
             return Ok(response);
         };
         match credentials.after(&token, challenge).await {
-            Ok(token) => Ok(again.bearer_auth(token).send().await?),
+            Ok(token) => Ok(with_token(again, token.as_deref()).send().await?),
             Err(failure) => {
                 let failure = failure.again();
                 tracing::warn!(error = %failure.chain(), "no other credentials for the tool server");
@@ -109,6 +105,13 @@ impl Get {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
         Ok(opened::of(response))
+    }
+}
+
+fn with_token(request: RequestBuilder, token: Option<&str>) -> RequestBuilder {
+    match token {
+        Some(token) => request.bearer_auth(token),
+        None => request,
     }
 }
 
