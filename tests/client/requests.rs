@@ -143,7 +143,10 @@ async fn every_request_is_made_again_in_a_new_session_when_the_server_forgot_the
         assert_eq!(client.handle().generation(), u64::from(n), "{method}");
         // In the old session, in the new one, and a dial lists the tools and restores what was subscribed.
         let at_the_dial = usize::from(matches!(method, "tools/list" | "resources/subscribe"));
-        assert_eq!(server.count(method) - before, 2 + at_the_dial, "{method}");
+        let (made, needed) = (server.count(method) - before, 2 + at_the_dial);
+        // The ping in each new session comes at any time.
+        let more = if method == "ping" { 2 } else { 0 };
+        assert!((needed..=needed + more).contains(&made), "{method}: {made}");
         within(method, request(&client)).await.unwrap();
         assert_eq!(client.handle().generation(), u64::from(n), "{method}");
     }

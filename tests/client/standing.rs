@@ -13,7 +13,7 @@ use axum::{
     routing::get,
 };
 use mcp_resilience::rmcp::client::{Client, Http};
-use rmcp::{ClientHandler, RoleClient, service::NotificationContext};
+use rmcp::{ClientHandler, RoleClient, model::CallToolRequestParams, service::NotificationContext};
 use serde_json::{Value, json};
 use std::sync::{
     Arc,
@@ -300,4 +300,22 @@ async fn the_first_call_comes_after_the_stream() {
     let call = client.unwrap().call("look", json!({}));
     within("an answer", call.into_future()).await.unwrap();
     assert!(!early.load(Relaxed));
+}
+
+#[tokio::test]
+async fn a_call_of_the_on_connect_hook_comes_after_the_stream_too() {
+    let early = Arc::new(AtomicBool::new(false));
+    let url = slow_to_listen(Arc::clone(&early)).await;
+    let called = Arc::new(AtomicBool::new(false));
+    let is_called = Arc::clone(&called);
+    let client = Client::builder(Http::new(url)).on_connect(move |peer| {
+        let is_called = Arc::clone(&is_called);
+        async move {
+            let outcome = peer.call_tool(CallToolRequestParams::new("look")).await;
+            is_called.store(outcome.is_ok(), Relaxed);
+            outcome.map(drop)
+        }
+    });
+    within("a connection", client.connect()).await.unwrap();
+    assert!(called.load(Relaxed) && !early.load(Relaxed));
 }

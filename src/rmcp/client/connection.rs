@@ -39,7 +39,7 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::{runtime::Handle, task::AbortHandle, time};
+use tokio::{runtime::Handle, task::JoinSet, time};
 use tower::Service;
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -67,13 +67,13 @@ pub(super) struct Inner {
     route: Route,
     unread: Unread,
     // Whether the server has answered a ping on this connection.
-    answers_ping: AtomicBool,
+    answers_ping: Arc<AtomicBool>,
     incoming: Incoming,
     // Taken when the connection is dropped, with the last call on it.
     running: Option<(Box<dyn Running>, Member)>,
     lister: Lister,
-    // Reads the list of tools after a change. Ends with the connection.
-    reading: AbortHandle,
+    // Reads the list of tools after a change, and pings in a new session.
+    tasks: JoinSet<()>,
 }
 
 impl Inner {
@@ -87,7 +87,8 @@ impl Inner {
         let server = running.peer().peer_info();
         let honoured = server.and_then(|server| capability::of(&server.capabilities));
         lister.catalog().set_honoured(honoured.clone());
-        let reading = tokio::spawn(lister.clone().keep(pauses));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(lister.clone().keep(pauses));
         Self {
             peer: running.peer().clone(),
             honoured,
@@ -96,11 +97,11 @@ impl Inner {
             session: None,
             route: Route::new(Side::Client),
             unread: Unread::default(),
-            answers_ping: AtomicBool::new(false),
+            answers_ping: Arc::default(),
             incoming: Incoming::default(),
             running: Some((Box::new(running), census.open())),
             lister,
-            reading: reading.abort_handle(),
+            tasks,
         }
     }
 
@@ -109,10 +110,9 @@ impl Inner {
     }
 
     fn session(&self) -> Session {
-        if self.session_id().is_some() {
-            Session::Untold
-        } else {
-            Session::None
+        match self.session_id() {
+            Some(_) => Session::Untold,
+            None => Session::None,
         }
     }
 
@@ -212,7 +212,7 @@ impl Connection {
     /// Asks the server whether it is alive. An error of the server counts as alive; see
     /// [`Probe`](crate::reconnect::Probe). A refusal that may be about the session puts it in doubt only
     /// if the server has answered a ping on this connection before: it may be the ping that the server
-    /// refuses.
+    /// refuses. So a client pings once in each new session.
     pub(super) async fn probe(&self) -> Result<(), Failure> {
         let answer = self.ping().await;
         answer.map(drop).map_err(|error| {
@@ -225,10 +225,7 @@ impl Connection {
     }
 
     pub(super) async fn ping(&self) -> Result<ServerResult, ServiceError> {
-        let ping = ClientRequest::PingRequest(PingRequest::default());
-        let answer = self.inner.peer.send_request(ping).await?;
-        self.inner.answers_ping.store(true, Relaxed);
-        Ok(answer)
+        ping(&self.inner.peer, &self.inner.answers_ping).await
     }
 
     /// The catalog of the server's tools: that of the client, or one for this connection if its
@@ -294,11 +291,9 @@ impl Service<ClientCall> for Connection {
         Poll::Ready(Ok(()))
     }
 
-    fn call(&mut self, call: ClientCall) -> Self::Future {
+    fn call(&mut self, mut call: ClientCall) -> Self::Future {
         let inner = Arc::clone(&self.inner);
-        let mut call = call;
-        let begun = call.begin(inner.honoured.as_ref());
-        if let Err(failure) = begun {
+        if let Err(failure) = call.begin(inner.honoured.as_ref()) {
             return Box::pin(ready(Err(failure)));
         }
         // The span of the attempt.
@@ -318,14 +313,25 @@ impl Service<ClientCall> for Connection {
     }
 }
 
+/// Pings, and notes that there was an answer. An error of the server is one too.
+async fn ping(
+    peer: &Peer<RoleClient>,
+    is_answered: &AtomicBool,
+) -> Result<ServerResult, ServiceError> {
+    let ping = ClientRequest::PingRequest(PingRequest::default());
+    let answer = peer.send_request(ping).await;
+    if let Ok(_) | Err(ServiceError::McpError(_)) = &answer {
+        is_answered.store(true, Relaxed);
+    }
+    answer
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.reading.abort();
-        let Some((running, open)) = self.running.take() else {
-            return;
-        };
         // Without a runtime, rmcp's own guard remains.
-        if let Ok(runtime) = Handle::try_current() {
+        if let Ok(runtime) = Handle::try_current()
+            && let Some((running, open)) = self.running.take()
+        {
             runtime.spawn(async move {
                 running.close().await;
                 drop(open);

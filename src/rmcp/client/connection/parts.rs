@@ -1,6 +1,8 @@
 //! What a connection has beside its service, as far as its transport knows it.
 
 use super::Inner;
+#[cfg(feature = "rmcp-client-http")]
+use super::ping;
 use crate::{
     call::Route,
     rmcp::client::{process::Process, progress::Incoming, wire::Unread},
@@ -31,11 +33,20 @@ impl Inner {
         self
     }
 
+    /// Pings in a session, since only a server that answers pings can say by a refused one that the session
+    /// is lost.
     #[cfg(feature = "rmcp-client-http")]
     pub(in crate::rmcp::client) fn with_session(
         mut self,
         session: Arc<OnceLock<Arc<str>>>,
     ) -> Self {
+        if session.get().is_some() {
+            let (peer, is_answered) = (self.peer.clone(), Arc::clone(&self.answers_ping));
+            self.tasks.spawn(async move {
+                // A failure of this connection is noticed elsewhere.
+                let _ = ping(&peer, &is_answered).await;
+            });
+        }
         self.session = Some(session);
         self
     }

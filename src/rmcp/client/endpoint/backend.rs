@@ -155,6 +155,9 @@ impl StreamableHttpClient for Backend {
         if let Some(id) = &session_id {
             self.known.session.get_or_init(|| Arc::clone(id));
         }
+        if is_call(&message) {
+            self.known.standing().await;
+        }
         let get = self.get(uri, session_id, auth_header, custom_headers);
         let posted = self.post(&get, &message).await;
         let is_last_of_handshake = matches!(
@@ -167,7 +170,12 @@ impl StreamableHttpClient for Backend {
                 self.known.refused(error);
                 Err(StreamableHttpError::TransportChannelClosed)
             }
-            posted => posted,
+            posted => {
+                if is_last_of_handshake && get.session.is_some() {
+                    self.known.is_ready();
+                }
+                posted
+            }
         }
     }
 
@@ -201,6 +209,19 @@ impl StreamableHttpClient for Backend {
         }
         Ok(standing::of(opened, get, self.known.unread.clone()))
     }
+}
+
+/// Whether an answer may come over several streams.
+fn is_call(message: &ClientJsonRpcMessage) -> bool {
+    matches!(
+        message,
+        ClientJsonRpcMessage::Request(asked) if matches!(
+            asked.request,
+            ClientRequest::CallToolRequest(_)
+                | ClientRequest::ReadResourceRequest(_)
+                | ClientRequest::GetPromptRequest(_)
+        )
+    )
 }
 
 fn not_answered(status: StatusCode) -> Unreadable {

@@ -7,9 +7,12 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
-use tokio::{sync::watch, time};
+use tokio::{
+    sync::watch,
+    time::{self, Instant},
+};
 
-/// How long a dial waits for the standing stream.
+/// How long after the handshake a call waits for the standing stream.
 const STANDING: Duration = Duration::from_millis(500);
 
 /// What is known about one connection.
@@ -22,6 +25,8 @@ pub(in crate::rmcp::client) struct Known {
     pub(in crate::rmcp::client) unread: Unread,
     pub(in crate::rmcp::client) incoming: Incoming,
     refused: Arc<Mutex<Option<HttpError>>>,
+    /// The end of the handshake, in a session.
+    ready: Arc<OnceLock<Instant>>,
     /// Whether the server has answered the request for the standing stream.
     standing: watch::Sender<bool>,
 }
@@ -34,6 +39,7 @@ impl Default for Known {
             unread: Unread::default(),
             incoming: Incoming::default(),
             refused: Arc::default(),
+            ready: Arc::default(),
             standing: watch::Sender::new(false),
         }
     }
@@ -45,6 +51,11 @@ impl Known {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     }
 
+    /// Notes the end of the handshake. rmcp opens the standing stream now.
+    pub(in crate::rmcp::client) fn is_ready(&self) {
+        self.ready.get_or_init(Instant::now);
+    }
+
     pub(in crate::rmcp::client) fn standing_is_answered(&self) {
         self.standing.send_replace(true);
     }
@@ -53,10 +64,21 @@ impl Known {
     /// the first call, and no server takes the stream for the resumption of that call's. A server without
     /// sessions is not asked for one.
     pub(in crate::rmcp::client) async fn standing(&self) {
-        if self.session.get().is_some() {
-            let mut standing = self.standing.subscribe();
-            // Some servers say nothing before the first event.
-            let _ = time::timeout(STANDING, standing.wait_for(|is_answered| *is_answered)).await;
+        let Some(ready) = self.ready.get() else {
+            return;
+        };
+        if *self.standing.borrow() {
+            return;
+        }
+        let mut standing = self.standing.subscribe();
+        let is_answered = standing.wait_for(|is_answered| *is_answered);
+        // Some servers say nothing before the first event.
+        if time::timeout_at(*ready + STANDING, is_answered)
+            .await
+            .is_err()
+        {
+            // Later calls need no timer.
+            self.standing_is_answered();
         }
     }
 
