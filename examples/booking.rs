@@ -4,12 +4,13 @@
 //! booking [--http ADDR] [--store memory|FILE|redis://…] [--ledger FILE] [--attempt-timeout SECONDS]
 //! ```
 //!
-//! `book` appends a line with its key to the ledger, which is its effect, takes `seconds`, and answers with
-//! the booking's number; `fail` says how it fails. `bookings` lists the ledger. Two servers may share a
-//! store in Redis, and a ledger: kill one in the middle of a booking, and call again with the same key.
+//! The effect of `book` is a line with its key in the ledger. Then it takes `seconds`, and answers with
+//! the number of the booking. `fail` makes it fail. `bookings` lists the ledger. Two servers may share
+//! a store in Redis and a ledger: kill one in the middle of a booking, and repeat the call with the
+//! same key.
 //!
-//! A claim's lease is as long as an attempt may take. So an attempt timeout of 2 s tells after 2 s that a
-//! runner died.
+//! The lease of a claim is as long as the attempt timeout. With a timeout of 2 s, a dead runner is
+//! noticed after 2 s.
 
 #[path = "booking/ticket.rs"]
 mod ticket;
@@ -34,19 +35,19 @@ use ticket::{Ledger, Office};
 use tokio::net::TcpListener;
 use tower::Service;
 
-/// A ticket office that never sells a seat twice for one key.
+/// A ticket office that sells one seat for each key
 #[derive(Debug, Parser)]
 struct Options {
-    /// Serve streamable HTTP at /mcp on this address, without sessions, instead of stdio.
+    /// Serve streamable HTTP at /mcp on this address, without sessions, instead of stdio
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
-    /// Where outcomes are kept: `memory`, a file, or the URL of a Redis.
+    /// The store of outcomes: `memory`, a file, or the URL of a Redis server
     #[arg(long, value_name = "STORE", default_value = "memory")]
     store: String,
-    /// Where bookings are written: a file of their own, unless given.
+    /// The file of bookings. Default: a new temporary file
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
-    /// The longest that an attempt may take, and the lease of its claim: 30 s, unless given.
+    /// Timeout of an attempt and lease of its claim, in seconds. Default: 30
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "30")]
     attempt_timeout: Duration,
 }
@@ -70,12 +71,12 @@ async fn run(options: Options) -> Result<(), Fatal> {
         .await?
         .lease(options.attempt_timeout)
         .build()
-        .or_fatal("bad settings")?;
+        .or_fatal("invalid settings")?;
     let resilience = ResilienceLayer::builder()
         .attempt_timeout(options.attempt_timeout)
         .idempotency(idempotency)
         .build()
-        .or_fatal("bad settings")?;
+        .or_fatal("invalid settings")?;
     let server = Resilient::with_preset(Office::new(ledger), &resilience);
     match options.http {
         None => Box::pin(server.run(stdio())).await,
@@ -111,7 +112,7 @@ where
         .or_fatal(format!("cannot listen on {address}"))?;
     let address = listener.local_addr().or_fatal("no local address")?;
     eprintln!("listening on http://{address}/mcp");
-    // No sessions: whichever replica gets a request can answer it.
+    // No sessions, so that any replica can answer a request.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true);

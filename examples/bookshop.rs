@@ -1,12 +1,13 @@
-//! The Bookshop as a real MCP server, on the preset.
+//! The Bookshop as an MCP server on rmcp, with the preset around its handler.
 //!
 //! ```text
 //! bookshop [--http ADDR] [--catalog FILE] [--require-env NAME] [--attempt-timeout SECONDS]
 //!          [--tool-timeout NAME=SECONDS]... [--grace SECONDS]
 //! ```
 //!
-//! On stdio by default: stdout carries the protocol, stderr one JSON line for each call. SIGTERM,
-//! SIGINT and SIGHUP end it in order, with exit code 0; a fatal failure ends it with exit code 1.
+//! Serves stdio by default: stdout carries the protocol, and stderr one JSON line for each call.
+//! SIGTERM, SIGINT and SIGHUP shut it down in order, with exit code 0. A fatal failure ends it with
+//! exit code 1.
 
 mod shop;
 mod shop_rmcp;
@@ -28,10 +29,10 @@ use tokio::net::TcpListener;
 
 #[tokio::main]
 async fn main() {
-    // stderr is the log's: the panics of tools are in it.
+    // The log on stderr has the panics of tools.
     hush_panics();
     if let Err(fatal) = Box::pin(run(Options::parse())).await {
-        // Not by returning: if nobody reads stderr, printing the reason could block for ever.
+        // Exit here, because printing the reason could block for ever if stderr has no reader.
         fatal.exit();
     }
 }
@@ -57,7 +58,7 @@ async fn serve_http(server: Resilient<Bookshop>, address: SocketAddr) -> Result<
 
     let config = StreamableHttpServerConfig::default();
     let sessions = config.cancellation_token.clone();
-    // One server for all sessions: its clones share the budget, the log and the end.
+    // One server for all sessions. Its clones share the budget, the log and the shutdown.
     let handler = server.clone();
     let service = StreamableHttpService::new(
         move || Ok(handler.clone()),

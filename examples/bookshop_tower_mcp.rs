@@ -1,4 +1,4 @@
-//! The Bookshop as a real MCP server on tower-mcp, with the preset around its router.
+//! The Bookshop as an MCP server on tower-mcp, with the preset around its router.
 //!
 //! ```text
 //! bookshop_tower_mcp [--http ADDR] [--catalog FILE] [--require-env NAME]
@@ -6,7 +6,7 @@
 //!                    [--grace SECONDS]
 //! ```
 //!
-//! The same shop, and the same options, as the example `bookshop` has.
+//! The same shop and options as in the example `bookshop`.
 
 mod shop;
 mod shop_tower_mcp;
@@ -25,10 +25,10 @@ use tower_mcp::{HttpTransport, McpRouter, StdioTransport};
 
 #[tokio::main]
 async fn main() {
-    // stderr is the log's: the panics of tools are in it.
+    // The log on stderr has the panics of tools.
     hush_panics();
     if let Err(fatal) = Box::pin(run(Options::parse())).await {
-        // Not by returning: if nobody reads stderr, printing the reason could block for ever.
+        // Exit here, because printing the reason could block for ever if stderr has no reader.
         fatal.exit();
     }
 }
@@ -69,7 +69,7 @@ async fn serve_http(
     server.run_until(Stop::signals(), || {}, serve).await
 }
 
-/// Lets the log name the session, which tower-mcp does not tell its router.
+/// Puts the session's id into the log. tower-mcp does not pass it to its router.
 async fn name_session(mut request: Request) -> Request {
     let id = request.headers().get("mcp-session-id");
     if let Some(id) = id.and_then(|id| id.to_str().ok()).map(SessionId::new) {

@@ -1,5 +1,5 @@
-//! A circuit breaker of others in the stack: it opens when the service behind the tools fails, and
-//! never for an error of a tool itself.
+//! The circuit breaker of `tower-resilience` in the stack. It opens when the service behind the
+//! tools fails, and not for errors of a tool itself.
 //!
 //! ```text
 //! cargo run --example breaker
@@ -49,7 +49,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .wait_duration_in_open(OPEN)
         .permitted_calls_in_half_open(1)
         .on_state_transition(|from, to| println!("    the circuit      {from:?} -> {to:?}"))
-        // The error of a tool speaks of the call; only that of a server counts.
+        // Errors of a tool are about its call. Only failures of the server count.
         .failure_classifier(|outcome: &Result<ServerAnswer, Failure>| {
             let failure = outcome.as_ref().err();
             failure.is_some_and(Failure::speaks_against_server)
@@ -57,7 +57,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
     let preset = ResilienceLayer::builder()
         .classify(classify.clone())
-        // So that each call shows what its one attempt met.
+        // One attempt only, so that each call shows its result.
         .retry(RetryLayer::builder().max_attempts(1).build()?)
         .log(CallLogLayer::off())
         .layer_inside(MapErrLayer::new(to_failure))
@@ -94,7 +94,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An open circuit is a refusal: the call was not sent. What the breaker only passes on stays what it is.
+/// A call at an open circuit is refused and not sent. Other errors pass unchanged.
 fn to_failure(error: CircuitBreakerError<Failure>) -> Failure {
     error.into_inner().unwrap_or_else(|| {
         let open = Failure::unavailable(Some(OPEN)).with_message("the circuit is open");

@@ -6,7 +6,8 @@
 //! call [OPTIONS] --list|--resources|--prompts|--read URI [--url URL | -- COMMAND [ARGS…]]
 //! ```
 //!
-//! The result is printed as JSON on stdout, on one line with `--json`; log and progress go to stderr. The exit code says what it was:
+//! The result is printed as JSON on stdout, on one line with `--json`. Log and progress go to stderr.
+//! The exit code tells the kind of result:
 //!
 //! | | |
 //! |---|---|
@@ -18,9 +19,8 @@
 //! | 64 | bad usage |
 //! | 129, 130, 143 | ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM |
 //!
-//! After a signal the call is cancelled and its line is written. The server gets a second to end by
-//! itself, and is killed then, with all processes that it started. A second signal does not wait for
-//! that second.
+//! After a signal, the call is cancelled and its log line is written. The server gets 1 s to exit by
+//! itself. Then it is killed with all processes that it started. A second signal kills it at once.
 
 #[path = "call/output.rs"]
 mod output;
@@ -47,69 +47,69 @@ use std::{env, error::Error, process::ExitCode, time::Duration};
 use tokio::{runtime, time};
 use tool_timeout::ToolTimeout;
 
-/// Makes one call to an MCP server, and prints the result as JSON.
+/// Makes one call to an MCP server, and prints the result as JSON
 #[derive(Parser)]
 #[command(name = "call", version)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
 struct Options {
-    /// The longest that the server may take to start, and one attempt without progress, in seconds.
+    /// Timeout in seconds for the start of the server, and for one attempt without progress
     #[arg(long, value_name = "S", value_parser = seconds, default_value = "20")]
     timeout: Duration,
-    /// The longest that one attempt at this tool may take without progress; may be given again for
-    /// other tools, and the last one counts.
+    /// Timeout in seconds for one attempt at this tool without progress. May be repeated; the last
+    /// one for a tool counts
     #[arg(long, value_name = "NAME=SECONDS")]
     tool_timeout: Vec<ToolTimeout>,
-    /// The longest that the whole call may take without progress, in seconds: 55, or as much more as a
-    /// `--tool-timeout` needs, unless given.
+    /// Timeout in seconds for the whole call without progress. Default: 55, or more if a
+    /// `--tool-timeout` needs it
     #[arg(long, value_name = "S", value_parser = seconds)]
     deadline: Option<Duration>,
-    /// How often the call is made, if it may be repeated.
+    /// Number of attempts, if the call may be repeated
     #[arg(long, value_name = "N", default_value = "3")]
     max_attempts: u32,
-    /// Says that the tool may run twice.
+    /// The tool may run twice
     #[arg(long)]
     repeat_ok: bool,
-    /// Lists the tools with their annotations and schemas instead.
+    /// List the tools with their annotations and schemas
     #[arg(long, group = "instead")]
     list: bool,
-    /// Lists the resources instead.
+    /// List the resources
     #[arg(long, group = "instead")]
     resources: bool,
-    /// Lists the prompts instead.
+    /// List the prompts
     #[arg(long, group = "instead")]
     prompts: bool,
-    /// Reads a resource instead.
+    /// Read the resource with this URI
     #[arg(long, value_name = "URI", group = "instead")]
     read: Option<String>,
-    /// A header of each request over HTTP; may be given again.
+    /// A header of each HTTP request. May be repeated
     #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
     header: Vec<(String, String)>,
-    /// The variable that holds the token for a server over HTTP.
+    /// The environment variable with the bearer token for an HTTP server
     #[arg(long, value_name = "NAME")]
     bearer_env: Option<String>,
-    /// A variable of the server's process; may be given again.
+    /// An environment variable of the server process. May be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<(String, String)>,
-    /// Shows the progress of the call on stderr: a bar, if that is a terminal.
+    /// Show the progress of the call on stderr: a bar on a terminal, else lines
     #[arg(long)]
     progress: bool,
-    /// Prints JSON on one line.
+    /// Print JSON on one line
     #[arg(long)]
     json: bool,
-    /// The URL of a server over HTTP, instead of a command.
+    /// The URL of an HTTP server, instead of a command
     #[arg(long)]
     url: Option<String>,
-    /// The tool.
+    /// The name of the tool
     tool: Option<String>,
-    /// Its arguments, a JSON object.
+    /// The arguments, a JSON object
     #[arg(value_name = "JSON-ARGUMENTS")]
     arguments: Option<String>,
-    /// The command that is the server, over stdio.
+    /// The command that starts a server over stdio
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
-/// What is to be done.
+/// The task of this run.
 struct Task {
     job: Job,
     server: Server,
@@ -139,10 +139,10 @@ const NO_SERVER: u8 = 3;
 const NO_LIST: u8 = 4;
 const USAGE: u8 = 64;
 
-/// The longest that a call takes, unless it is given.
+/// The default deadline of the call.
 const DEADLINE: Duration = Duration::from_secs(55);
 
-/// How long a server may take to end by itself after a signal.
+/// How long the server may take to exit by itself after a signal.
 const GRACE: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
@@ -155,13 +155,14 @@ fn main() -> ExitCode {
         }
     };
     let code = runtime.block_on(run());
-    // The end of its tasks kills a server that still runs. A lookup of a host may go on for long.
+    // Ending the tasks kills a server that still runs. Do not wait for a DNS lookup, which may take
+    // long.
     runtime.shutdown_timeout(Duration::from_millis(100));
     ExitCode::from(code)
 }
 
 async fn run() -> u8 {
-    // Before anything is started that a signal would leave behind.
+    // Listen before starting a process that a signal would leave behind.
     let signals = match Signals::listen() {
         Ok(signals) => signals,
         Err(error) => {
@@ -172,7 +173,7 @@ async fn run() -> u8 {
     let options = match Options::try_parse() {
         Ok(options) => options,
         Err(error) => {
-            // Nobody is left to tell that stderr is gone.
+            // If stderr is closed, the error cannot be shown.
             let _ = error.print();
             if error.kind() == ErrorKind::UnknownArgument {
                 complain("The server's command and its arguments stand at the end, after `--`.");
@@ -297,7 +298,7 @@ impl Task {
             code = self.make(&client) => Ok(code),
             code = signals.next() => Err(code),
         };
-        // A call that a signal ended was dropped here, which writes its line.
+        // A call that a signal ended has been dropped, which wrote its line.
         if let Some(sink) = sink {
             sink.flush(Duration::from_secs(1));
         }

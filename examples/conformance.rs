@@ -5,7 +5,7 @@
 //! ```
 //!
 //! It serves streamable HTTP on a free port of 127.0.0.1, and prints its URL. `--bare` serves the
-//! handler without the crate around it. `tests/conformance/run` compares the two.
+//! handler without this crate. `tests/conformance/run` compares the two.
 #![expect(
     deprecated,
     reason = "the suite also speaks revisions that have logging and subscriptions"

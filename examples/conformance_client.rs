@@ -1,12 +1,12 @@
-//! A client that does what the client side of the official conformance suite asks for.
+//! A client for the client scenarios of the official conformance suite.
 //!
 //! ```text
 //! conformance_client [--bare] URL
 //! ```
 //!
-//! It connects, lists the tools, and calls each of them, or those that the suite names. If the server wants a
-//! token, rmcp's client of OAuth gets one, as the source of `Http::credentials`.
-//! `--bare` is rmcp's own client without the crate. `tests/conformance/run` compares the two.
+//! It connects, lists the tools, and calls each of them, or those that the suite names. If the server
+//! wants a token, rmcp's OAuth client gets one, as the source of `Http::credentials`. `--bare` uses rmcp's
+//! own client without this crate. `tests/conformance/run` compares the two.
 
 #[path = "conformance_client/login.rs"]
 mod login;
@@ -66,7 +66,7 @@ async fn wrapped(url: &str) -> Result<(), BoxError> {
         .await?;
     let tools = client.list_tools().await?;
     for (tool, arguments) in calls(&tools) {
-        // What the tool says does not matter: the suite reads what was sent.
+        // The answer does not matter, because the suite reads the requests.
         if let Err(failure) = client.call(tool, arguments).await {
             eprintln!("{failure}");
         }

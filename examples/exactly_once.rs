@@ -1,4 +1,4 @@
-//! Books through servers that are killed at random moments, and counts what became of the bookings.
+//! Books through servers that are killed at random moments, and counts the outcomes.
 //!
 //! ```text
 //! cargo build --release --features rmcp-client-http,redb,redis --examples
@@ -6,11 +6,11 @@
 //!                                      [--kills N] [--redis-kills N] [--lease SECONDS]
 //! ```
 //!
-//! With `redis`, two servers (the example `booking`) share a Redis behind a balancer; with `file`, one has
-//! its outcomes in a file. Servers and Redis are killed by SIGKILL and started again. Each booking has a key
-//! of its own. The command prints its figures, and fails with exit code 1 if a key has two effects, a
-//! success does not have exactly the effect whose number it tells, a booking is lost without being called
-//! unknown, or one is unknown whose server was not killed.
+//! With `redis`, two servers (the example `booking`) behind a balancer share a Redis. With `file`, one
+//! server keeps outcomes in a file. Servers and Redis are killed with SIGKILL and started again. Each
+//! booking has its own key. The command prints its figures. It fails with exit code 1 if a key has two
+//! effects, if a success does not have exactly the effect with its number, if a booking is lost without
+//! being reported as unknown, or if a booking is unknown although its server was not killed.
 
 #[path = "exactly_once/balancer.rs"]
 mod balancer;
@@ -43,25 +43,25 @@ use tokio::{
 
 type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Counts what became of bookings whose servers are killed.
+/// Counts the outcomes of bookings whose servers are killed
 #[derive(Clone, Copy, Debug, Parser)]
 struct Options {
-    /// Where the servers keep outcomes.
+    /// Where the servers keep outcomes
     #[arg(long, value_enum, default_value = "redis")]
     store: StoreKind,
-    /// How many bookings are made.
+    /// Number of bookings
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     bookings: usize,
-    /// How many clients make them.
+    /// Number of concurrent clients
     #[arg(long, value_name = "N", default_value_t = 16)]
     clients: usize,
-    /// How often a server is killed.
+    /// How often a server is killed
     #[arg(long, value_name = "N", default_value_t = 300)]
     kills: usize,
-    /// How often Redis is killed.
+    /// How often Redis is killed
     #[arg(long, value_name = "N", default_value_t = 10)]
     redis_kills: usize,
-    /// How long a claim holds without a sign of life, in seconds.
+    /// Lease of a claim, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
     lease: f64,
 }
@@ -73,7 +73,7 @@ enum StoreKind {
 }
 
 fn say(line: &str) {
-    // Nobody reads it: then nobody misses it.
+    // The reader of stdout may have gone away.
     let _ = writeln!(io::stdout().lock(), "{line}");
 }
 
@@ -152,7 +152,7 @@ async fn kill(
 ) -> Fallible<()> {
     let redis_kills = redis.as_ref().map_or(0, |_| options.redis_kills);
     let mut moments: Vec<(usize, bool)> = Vec::new();
-    // In the last tenth nobody is killed, so that there is somebody left to kill all the time before.
+    // No kills in the last tenth, so that calls are running at every kill.
     let last = (options.bookings * 9 / 10).max(1);
     moments.extend((0..options.kills).map(|_| (rand::random_range(0..last), false)));
     moments.extend((0..redis_kills).map(|_| (rand::random_range(0..last), true)));
@@ -161,7 +161,7 @@ async fn kill(
         while done.load(Relaxed) < moment {
             sleep(Duration::from_millis(1)).await;
         }
-        // Not at the moment when an answer has just come.
+        // Wait a little, since an answer has just come.
         sleep(Duration::from_micros(rand::random_range(0..20_000))).await;
         match &mut redis {
             Some(redis) if is_redis => redis.kill_and_restart().await?,

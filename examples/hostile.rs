@@ -1,7 +1,7 @@
-//! A hostile MCP server, for tests of the client side: it fails in the way that a call asks for,
-//! and a ledger says how often each call really ran.
+//! A hostile MCP server for tests of clients. It fails in the way that a call asks for, and writes
+//! to a ledger how often each call ran.
 //!
-//! It writes its own bytes and uses no SDK: an SDK would mend what has to be broken.
+//! It writes its own bytes and uses no SDK, because an SDK would correct the faults.
 //!
 //! ```text
 //! hostile --ledger FILE [--http ADDR] [--life SECONDS] [OPTIONS]
@@ -9,8 +9,8 @@
 //!
 //! # Where it is reached
 //!
-//! On stdio by default, a JSON object a line. It ends with code 0 when its stdin does; what is late
-//! by then is lost.
+//! On stdio by default, one JSON object on each line. When its stdin ends, the server exits with
+//! code 0. Answers that are late then are lost.
 //!
 //! With `--http ADDR` it serves streamable HTTP at `/mcp`, and prints `http://ADDR/mcp`, with the
 //! port that it got, as a line on stderr. A fixed port can be bound again right after a kill.
@@ -29,13 +29,13 @@
 //! No session outlives the process. Request bodies need a `Content-Length`.
 //!
 //! It knows the protocols 2025-06-18 and 2025-11-25, and answers `initialize`, `ping`, `tools/list`
-//! and `tools/call`. Any other request gets -32601, `server/discover` too: over HTTP as JSON with
-//! status 200, and without a session. A cancelled call goes on: what is late still comes.
+//! and `tools/call`. Any other request gets -32601, also `server/discover`: over HTTP as JSON with
+//! status 200, and without a session. A cancelled call goes on, and a late answer still comes.
 //!
 //! # The ledger
 //!
-//! JSON lines, each written at once and only ever appended, so they survive a kill at any point.
-//! All that the server counts it counts in this file, so it counts on after a restart.
+//! JSON lines. Each is appended at once, so it survives a kill at any point. All counts of the
+//! server come from this file, so they go on after a restart.
 //!
 //! | Line | When |
 //! |---|---|
@@ -56,9 +56,9 @@
 //! | `pid` | true | | true | answers the process id, and leaves no line |
 //!
 //! `look` and `book` take `{"key": "k", "fault": {"kind": "die_after"}, "times": 1}`. The fault
-//! strikes the first `times` arrivals of this key (1, unless given), and later ones are answered
-//! well: text `k ran 2 time(s)`, structured content `{"executions": 2}`. Arguments that it does not
-//! understand get -32602 and leave no line.
+//! happens at the first `times` arrivals of this key (default: 1). Later ones succeed: text `k ran
+//! 2 time(s)`, structured content `{"executions": 2}`. Invalid arguments get -32602 and leave no
+//! line.
 //!
 //! # Faults of a call
 //!
@@ -81,11 +81,11 @@
 //! | `raw` | yes | the line, the body or the data of the event is the `text` given. In it `$ID` is the request's id, `$BYTES` two bytes that are no UTF-8, `$LONG` 17 MiB of x, and `$DEEP` 500 opening brackets; with `$STAY` at its end a line stays without one |
 //!
 //! Over HTTP with `--answer sse`, `hang`, `hang_before` and `late` open the stream first, as SDKs
-//! do; with `json` there is not a byte until the answer. `twice` and `noise` always make a stream.
-//! An answer or error without its id has the status 200. A call that hangs holds its connection
-//! until the client closes it, and no other.
+//! do. With `json`, no byte is written before the answer. `twice` and `noise` always make a stream.
+//! An answer or error without its id has the status 200. A call that hangs occupies only its own
+//! connection, until the client closes it.
 //!
-//! These are of HTTP only; on stdio a call that asks for one gets -32602:
+//! These exist only over HTTP. On stdio, a call that asks for one gets -32602:
 //!
 //! | `kind` | Effect | What happens |
 //! |---|---|---|
@@ -122,13 +122,13 @@ use clap::Parser;
 use hostile::{Options, Server, end, http, stdio};
 use std::{io, process, sync::Arc};
 
-/// One thread is enough: nothing here computes.
+/// One thread is enough, since nothing here uses much CPU.
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     if let Err(error) = run(Options::parse()).await {
         end(1, &format!("hostile: {error}"));
     }
-    // Not by returning: the thread that reads stdin would keep the process alive.
+    // Exit here, because the thread that reads stdin would keep the process alive.
     process::exit(0);
 }
 
@@ -151,7 +151,7 @@ async fn run(options: Options) -> io::Result<()> {
 #[cfg(unix)]
 fn ignore_sigterm() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
-    // The first listener replaces what the signal does, for good.
+    // The first listener replaces the default action of the signal for good.
     signal(SignalKind::terminate()).map(drop)
 }
 

@@ -4,9 +4,9 @@
 //! log_report [--format table|json|html] [FILE]...
 //! ```
 //!
-//! Reads the lines of `CallLogLayer` from the files, or from stdin without any, in bounded memory. Lines that
-//! are no call (broken, of another program, reports of lost lines) are counted and skipped. A file that ends
-//! in the midst of a line is no error: it may still be written.
+//! Reads the lines of `CallLogLayer` from the files, or from stdin without any, in bounded memory.
+//! Other lines (broken, of another program, reports of lost lines) are counted and skipped. An
+//! incomplete last line is not an error, since the file may still be written.
 //!
 //! | | |
 //! |---|---|
@@ -15,7 +15,7 @@
 //! | arguments that fail validation | for each tool, the most frequent keys and shapes of calls that failed as `invalid_input` |
 //! | calls of unknown outcome | those that may have run although they failed |
 //!
-//! `html` is one page without scripts, for a light and a dark screen.
+//! `html` is one page without scripts, in light and dark mode.
 
 #[path = "log_report/counts.rs"]
 mod counts;
@@ -42,16 +42,16 @@ use std::{
     process::ExitCode,
 };
 
-/// Answers questions from a call log.
+/// Answers questions from a call log
 #[derive(Debug, Parser)]
 struct Options {
-    /// How the answer is written to stdout.
+    /// The format of the report on stdout
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Reads the lines into their type, and reports nothing: for measuring.
+    /// Parse the lines and report nothing, for benchmarks
     #[arg(long, hide = true)]
     only_read: bool,
-    /// Files of JSON lines; stdin without any.
+    /// Files of JSON lines. Default: stdin
     files: Vec<PathBuf>,
 }
 
@@ -65,7 +65,7 @@ enum Format {
 fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads has seen enough.
+        // The reader of stdout has gone away.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

@@ -1,7 +1,7 @@
 //! The smallest server: a handler without macros, and a `main` that returns what `run` returns.
 //!
 //! It ends with exit code 0 when its client leaves or a signal comes, and with exit code 1 after a
-//! fatal failure, also while stdin is still open or nobody reads stdout.
+//! fatal failure, even if stdin is open or stdout has no reader.
 
 use mcp_resilience::{Failure, fatal::Fatal, rmcp::Resilient};
 use rmcp::{

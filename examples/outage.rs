@@ -1,12 +1,12 @@
-//! What an outage does to a server, by the way its clients repeat their calls.
+//! Simulates the outage of a server, and compares how retry strategies of its clients affect it.
 //!
 //! ```text
 //! outage [--seed N] [--out DIR] [--refusal-cost SHARE] [--check]
 //! ```
 //!
-//! A simulation in paused time: the same seed gives the same figures, and it takes seconds. The server answers by the
-//! envelope of a real one, and clients call it 40 times a second for 150 s. It has a quota for each window of 5 s, and
-//! tells in `retryAfter` when the next one begins:
+//! A simulation in paused time that takes seconds. The same seed gives the same figures. The server
+//! answers with the envelope of a real one, and clients call it 40 times a second for 150 s. It has a
+//! quota for each window of 5 s, and its `retryAfter` is the time until the next window:
 //!
 //! | Seconds | The server |
 //! |---|---|
@@ -16,11 +16,11 @@
 //! | 80 to 100 | comes back slowly |
 //! | 100 to 150 | is as at the begin |
 //!
-//! A refusal takes work too: a tenth of that of a call that is served, which is missing in the next window.
-//! `--refusal-cost` changes that.
+//! A refusal costs a tenth of the work of a served call, which is taken from the next window.
+//! `--refusal-cost` changes this share.
 //!
-//! The second scenario: 500 clients, each with a stack of its own, are refused at the same instant with the same
-//! `retryAfter` of 5 s. The server takes everything after that.
+//! In the second scenario, 500 clients, each with its own stack, are refused at the same instant with
+//! the same `retryAfter` of 5 s. After that, the server accepts every call.
 //!
 //! # Strategies
 //!
@@ -34,13 +34,14 @@
 //! | no budget, no jitter, no floor | the same without one of its parts; without the floor it does not see `retryAfter` |
 //! | shared gate | the same with a `RetryAfterGate` for the server |
 //!
-//! tower's backoff copies its random numbers for each call, so that all calls draw the same. Neither tower's retry nor
-//! tower-resilience's has a budget by default.
+//! tower's backoff clones its random number generator for each call, so all calls draw the same waits.
+//! tower's retry and tower-resilience's have no budget by default.
 //!
 //! # Output
 //!
-//! A table on stdout. `--out` writes `outage.csv`, `seconds.csv`, `herd.csv`, `load.svg` and `success.svg` to a directory.
-//! `--check` runs only what has bounds, and exits with 1 if one is not kept.
+//! A table on stdout. `--out` writes `outage.csv`, `seconds.csv`, `herd.csv`, `load.svg` and
+//! `success.svg` to a directory. `--check` runs only the strategies with bounds, and exits with 1 if a
+//! bound is exceeded.
 
 #[path = "outage/bounds.rs"]
 mod bounds;
@@ -76,24 +77,24 @@ use std::{
 };
 use strategy::Strategy;
 
-/// Simulates the outage of a server, and compares what repeated calls do to it.
+/// Simulates the outage of a server and compares retry strategies.
 #[derive(Debug, Parser)]
 struct Options {
-    /// The seed of all random waits.
+    /// The seed of all random waits
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where the CSV files and plots go; it is made if it is not there.
+    /// The directory for CSV files and plots. It is created if it does not exist
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// The work of a refusal, as a share of that of a call that is served.
+    /// The cost of a refusal as a share of the cost of a served call
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     refusal_cost: f64,
-    /// Checks the bounds alone, and exits with 1 if one is not kept.
+    /// Check the bounds only, and exit with 1 if one is exceeded
     #[arg(long)]
     check: bool,
 }
 
-/// What was measured of one strategy.
+/// The figures of one strategy.
 struct Measured {
     strategy: Strategy,
     outage: Outage,
@@ -104,7 +105,7 @@ fn main() -> ExitCode {
     match run(&Options::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        // Whoever reads has seen enough.
+        // The reader of stdout has gone away.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
@@ -156,7 +157,7 @@ fn write_files(dir: &Path, measured: &[Measured]) -> io::Result<()> {
     fs::write(dir.join("success.svg"), plot::success(measured))
 }
 
-/// A bar on a terminal, nothing elsewhere.
+/// A progress bar on a terminal. Hidden elsewhere.
 fn bar(strategies: usize) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

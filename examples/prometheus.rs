@@ -1,11 +1,12 @@
-//! The Bookshop on stdio, with its metrics for Prometheus on 127.0.0.1.
+//! The Bookshop on stdio, with metrics for Prometheus on 127.0.0.1.
 //!
 //! ```text
 //! prometheus [PORT]
 //! ```
 //!
-//! stdout carries the protocol. The address of the page, `http://127.0.0.1:PORT/metrics`, is printed on
-//! stderr; without a port it is a free one. The server ends with its client, and the page with it.
+//! stdout carries the protocol. The address of the metrics, `http://127.0.0.1:PORT/metrics`, is printed
+//! on stderr. Without `PORT`, a free port is used. The server and the metrics endpoint end with the
+//! client.
 
 mod shop;
 mod shop_rmcp;
@@ -25,7 +26,7 @@ use shop_rmcp::Bookshop;
 use std::{env, net::Ipv4Addr};
 use tokio::net::TcpListener;
 
-/// The buckets that OpenTelemetry's conventions want, in seconds.
+/// The buckets of OpenTelemetry's conventions, in seconds.
 const BUCKETS: [f64; 14] = [
     0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0,
 ];
@@ -40,14 +41,14 @@ async fn main() -> Result<(), Fatal> {
         .set_buckets_for_metric(Matcher::Suffix("duration".to_owned()), &BUCKETS)
         .and_then(PrometheusBuilder::install_recorder)
         .or_fatal("cannot record metrics")?;
-    // After the recorder, which gets the descriptions.
+    // Created after the recorder, which gets the descriptions.
     let log = JsonLines::stderr();
     let metrics = Metrics::facade().watching(&log);
     let resilience = ResilienceLayer::builder()
         .log(CallLogLayer::new(log.and(metrics.clone())))
         .observer(TracingEvents.and(metrics))
         .build()
-        .or_fatal("bad settings")?;
+        .or_fatal("invalid settings")?;
 
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .await

@@ -39,7 +39,7 @@ type Client = RunningService<rmcp::RoleClient, ()>;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // One of the tools panics, which is part of the show: its place is on the log line.
+    // One of the tools panics on purpose. Its panic message is only in the log line.
     hush_panics();
 
     let (sink, mut log) = unbounded_channel();
@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .log(CallLogLayer::new(Lines(sink)))
         .build()?;
 
-    // This is the line that a server adds.
+    // A server adds this line.
     let server = Resilient::with_preset(Bookshop::new(Shop::new(Catalog::embedded())), &resilience);
 
     let (server_end, client_end) = tokio::io::duplex(64 * 1024);
@@ -175,7 +175,7 @@ impl Show<'_> {
         // Dropping the call sends `notifications/cancelled`.
         let call = self.client.call_tool(request(tool, &arguments));
         if timeout(Duration::from_millis(100), call).await.is_err() {
-            println!("    nobody sees anything");
+            println!("    no answer: the caller hung up");
         }
         self.print_line().await;
     }
@@ -218,12 +218,12 @@ fn print_error(error: &ServiceError) {
     }
 }
 
-/// A sink of one's own: hands the lines to whoever prints them.
+/// A sink that sends the lines to the printer.
 struct Lines(UnboundedSender<String>);
 
 impl Sink for Lines {
     fn write(&self, record: &Record<'_>) {
-        // Nobody reads any more when the show is over.
+        // The receiver is dropped at the end.
         let _ = self.0.send(record.to_json());
     }
 }

@@ -1,11 +1,11 @@
-//! A call log in files that are rotated, by `tracing-appender`.
+//! A call log in rotated files, with `tracing-appender`.
 //!
 //! ```text
 //! rotation DIRECTORY
 //! ```
 //!
-//! Makes some calls, and writes their lines to `DIRECTORY/calls.YYYY-MM-DD.jsonl`: a new file each day, of
-//! which the last seven are kept. The failures go to stderr as well.
+//! Makes some calls, and writes their lines to `DIRECTORY/calls.YYYY-MM-DD.jsonl`. There is a new file
+//! each day, and the last seven are kept. Failures go to stderr too.
 
 use mcp_resilience::{
     Failure, ResilienceLayer,
@@ -52,7 +52,7 @@ async fn main() -> Result<(), BoxError> {
         .filename_suffix("jsonl")
         .max_log_files(7)
         .build(directory)?;
-    // It has a thread of its own, so that the appender needs none.
+    // `JsonLines` has its own thread, so the appender needs none.
     let log = JsonLines::new(file);
     let is_failure = |record: &Record<'_>| record.outcome() == Outcome::Failed;
     let sink = log.clone().and(JsonLines::stderr().filter(is_failure));
@@ -67,7 +67,7 @@ async fn main() -> Result<(), BoxError> {
         tools.clone().oneshot(Call(tool)).await?;
     }
     drop(tools);
-    // Before the process ends; a line that the disk has no room for is lost, and counted.
+    // Flush before the process ends. Lines that do not fit on the disk are lost and counted.
     log.flush(Duration::from_secs(1));
     eprintln!("{} lines lost", log.lost());
     Ok(())

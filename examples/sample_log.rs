@@ -1,12 +1,12 @@
-//! Writes a call log of a made-up day to stdout: for trying `log_report` and the recipes.
+//! Writes a sample call log of one day to stdout, to try `log_report` and the recipes.
 //!
 //! ```text
 //! sample_log [LINES]
 //! ```
 //!
-//! 10,000 lines, unless told otherwise; the same each time. One tool times out from 03:00 to 04:00, one gets
-//! wrong arguments, one is repeated, and some calls may have run although they failed. No call is made: a real
-//! log has the same fields, by the same schema.
+//! 10,000 lines by default, the same each time. One tool times out from 03:00 to 04:00, one gets wrong
+//! arguments, one is repeated, and some failed calls may have run. No call is made. A real log has the
+//! same fields and schema.
 
 use serde_json::{Map, Value, json};
 use std::{
@@ -14,7 +14,7 @@ use std::{
     io::{self, BufWriter, Write},
 };
 
-/// The generator of Knuth's MMIX: the lines are the same on each run.
+/// The generator of Knuth's MMIX, so that the lines are the same on each run.
 struct Random(u64);
 
 impl Random {
@@ -79,7 +79,7 @@ fn line(number: u64, second: u64, random: &mut Random) -> Map<String, Value> {
     }
 }
 
-/// A tool, its arguments, how long the call took, and what else the line says.
+/// A tool, its arguments, the latency in milliseconds, and other fields of the line.
 type Call = (&'static str, Value, u64, Value);
 
 fn timestamp(second: u64, random: &mut Random) -> String {
@@ -116,7 +116,7 @@ fn sync_orders(hour: u64, random: &mut Random) -> Call {
     ("sync_orders", arguments, 200 + random.below(800), success())
 }
 
-/// Gets texts where it wants numbers.
+/// Gets strings instead of numbers.
 fn find_edition(title: &str, random: &mut Random) -> Call {
     if random.below(10) < 4 {
         let year = if random.below(3) == 0 { "" } else { "1965" };
@@ -128,7 +128,7 @@ fn find_edition(title: &str, random: &mut Random) -> Call {
     ("find_edition", arguments, 30 + random.below(90), success())
 }
 
-/// Is refused now and then, and called again.
+/// Is refused sometimes, and repeated.
 fn quote_price(title: &str, random: &mut Random) -> Call {
     let arguments = json!({"title": title});
     if random.below(4) > 0 {
@@ -146,7 +146,7 @@ fn quote_price(title: &str, random: &mut Random) -> Call {
     ("quote_price", arguments, wait + 40, repeated)
 }
 
-/// Loses its connection now and then, and is not called again.
+/// Loses its connection sometimes, and is not repeated.
 fn reserve(title: &str, random: &mut Random) -> Call {
     let arguments = json!({"title": title, "customer": "Ada"});
     match random.below(10) {

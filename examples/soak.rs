@@ -1,14 +1,15 @@
-//! Calls a server that is killed at random moments, and counts what became of the calls.
+//! Calls a server that is killed at random moments, and counts the outcomes.
 //!
 //! ```text
 //! cargo build --release --features rmcp-client-http --examples
 //! target/release/examples/soak [--http] [--calls N] [--callers N] [--kills N]
 //! ```
 //!
-//! The server is the example `hostile`, with its ledger of what really ran. Every call has a key of its
-//! own; half of them go to a tool that must not run twice. Beside the calls it lists, reads and pings, and is
-//! subscribed to a resource. Fails with exit code 1 where a call was lost or never ended, something ran twice
-//! that must not, the subscription was not restored, or processes, file descriptors or memory are left behind. It prints its figures; processes and memory are read from `/proc`, on Linux alone.
+//! The server is the example `hostile`, whose ledger has each run. Every call has its own key, and half
+//! of the calls go to a tool that must not run twice. Meanwhile the client lists, reads and pings, and
+//! is subscribed to a resource. Fails with exit code 1 if a call is lost or never ends, if a tool runs
+//! twice that must not, if the subscription is not restored, or if processes, file descriptors or
+//! memory leak. It prints its figures. Processes and memory are read from `/proc`, so only on Linux.
 
 #[path = "soak/mod.rs"]
 mod parts;
@@ -69,7 +70,7 @@ async fn soak(options: Options) -> Fallible<bool> {
         let (client, done) = (client.clone(), Arc::clone(&done));
         let calls = (caller..options.calls).step_by(options.callers);
         callers.spawn(async move {
-            // Made at once, so that what is counted as growth is none of this.
+            // Allocated first, so that it does not count as growth.
             let mut answers = vec![Answer::default(); calls.len()];
             for (answer, n) in answers.iter_mut().zip(calls) {
                 *answer = call(&client, n).await;
@@ -125,7 +126,7 @@ async fn connect(
         .log(CallLogLayer::new(Arc::clone(log)))
         .build()
         .map_err(Failure::crash)?;
-    // A server that dies this often is dialled again soon.
+    // Short waits, because the server dies often.
     let backoff = Backoff::new(Duration::from_millis(10), Duration::from_millis(200));
     let reconnect = ReconnectLayer::builder(()).backoff(backoff.map_err(Failure::crash)?);
     let reconnect = reconnect.build().map_err(Failure::crash)?;
@@ -151,7 +152,7 @@ async fn connect(
 async fn call(client: &Client, key: usize) -> Answer {
     let must_not_run_twice = key.is_multiple_of(2);
     let tool = if must_not_run_twice { "book" } else { "look" };
-    // Some take their time, so that the server dies while they run.
+    // Some calls are slow, so that the server dies while they run.
     let late = json!({"kind": "late", "seconds": f64::from(rand::random::<u8>()) / 50_000.0});
     let arguments = json!({"key": key.to_string(), "fault": late, "times": 1000});
     let arguments = arguments.as_object().cloned().unwrap_or_default();
@@ -176,7 +177,7 @@ async fn call(client: &Client, key: usize) -> Answer {
     }
 }
 
-/// Kills the server every so many calls, at a random moment.
+/// Kills the server at random moments, evenly over the calls.
 async fn kill(options: Options, ledger: Ledger, done: Arc<AtomicUsize>) -> Fallible<usize> {
     let mut starts = Starts::of(&ledger)?;
     let mut last = None;
@@ -186,7 +187,7 @@ async fn kill(options: Options, ledger: Ledger, done: Arc<AtomicUsize>) -> Falli
             sleep(Duration::from_micros(200)).await;
         }
         sleep(Duration::from_micros(u64::from(rand::random::<u16>()) / 20)).await;
-        // Not the one that is dead already.
+        // Skip a process that is already dead.
         let id = loop {
             let id = starts.last()?;
             if id.is_some() && id != last {

@@ -4,11 +4,11 @@
 //! telemetry [--http]
 //! ```
 //!
-//! Makes one call of each kind; while one of them runs, the server is killed and comes back. Spans and
-//! metrics of both processes go by OTLP to `OTEL_EXPORTER_OTLP_ENDPOINT`, if that is set
-//! (`http://127.0.0.1:4318` for a collector on this machine); else as JSON lines to stdout. A span has
-//! `process`, `trace_id`, `span_id`, `parent_span_id`, `name`, `kind`, `status`, `attributes` and `links`; a
-//! metric has `process`, `metric`, `attributes` and `value`, or `count` and `sum`.
+//! Makes one call of each kind. During one of them, the server is killed and started again. If
+//! `OTEL_EXPORTER_OTLP_ENDPOINT` is set (`http://127.0.0.1:4318` for a local collector), spans and
+//! metrics of both processes go there by OTLP. Otherwise they are JSON lines on stdout. A span has
+//! `process`, `trace_id`, `span_id`, `parent_span_id`, `name`, `kind`, `status`, `attributes` and
+//! `links`. A metric has `process`, `metric`, `attributes` and `value`, or `count` and `sum`.
 //!
 //! With `--http`, the client and the server talk HTTP on 127.0.0.1 instead of the pipes of the child.
 
@@ -64,7 +64,7 @@ fn run(over_http: bool) -> Result<()> {
     let called = runtime.block_on(call_all(over_http, &exporting, &spans));
     drop(runtime);
     exporting.end();
-    // What the servers left there, also the one that was killed.
+    // The spans of the servers, including the killed one.
     if let Ok(mut file) = std::fs::File::open(&spans) {
         io::copy(&mut file, &mut io::stdout())?;
         std::fs::remove_file(&spans)?;
@@ -111,7 +111,7 @@ async fn call_all(over_http: bool, exporting: &Exporting, spans: &std::path::Pat
     Ok(())
 }
 
-/// The calls of a host, in a span of its own each, as a host would have one.
+/// The calls of a host, each in a span of the host.
 async fn each_kind(client: &Client, mut kill: impl AsyncFnMut() -> Result<()>) -> Result<()> {
     for (what, tool, arguments) in [
         ("success", "get_author", json!({"title": "Dune"})),
@@ -140,7 +140,7 @@ async fn each_kind(client: &Client, mut kill: impl AsyncFnMut() -> Result<()>) -
             .await,
     );
 
-    // Read-only, so that it is made again on a new connection.
+    // Read-only, so that it is repeated on a new connection.
     let slow = client.call_tool(params("sleep", &json!({"seconds": 2})));
     let slow = slow.instrument(tracing::info_span!("host", what = "killed"));
     let killed = async {

@@ -18,7 +18,8 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// Where bookings are written, each as one line: its number, the process that made it, its key, its title.
+/// The file of bookings. Each line has the number of a booking, the process that made it, its key, and
+/// its title.
 pub(crate) struct Ledger {
     path: PathBuf,
     file: File,
@@ -37,7 +38,7 @@ impl Ledger {
         })
     }
 
-    /// Appends a booking, in one write, and gives its number. Other processes may append too.
+    /// Appends a booking in one write, and returns its number. Other processes may append too.
     fn append(&self, key: &str, title: &str) -> io::Result<String> {
         let number = self.next.fetch_add(1, Relaxed);
         let number = format!("{}-{number}", process::id());
@@ -52,7 +53,7 @@ impl Ledger {
     }
 }
 
-/// Sells tickets.
+/// The MCP server, which sells tickets.
 pub(crate) struct Office {
     ledger: Ledger,
     tools: ToolRouter<Self>,

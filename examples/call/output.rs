@@ -5,9 +5,9 @@ use serde::Serialize;
 use serde_json::json;
 use std::io::{self, Write};
 
-/// How the result is printed.
+/// The format of the result.
 pub(crate) struct Output {
-    /// On one line.
+    /// Print on one line.
     pub(crate) is_short: bool,
 }
 
@@ -53,7 +53,7 @@ impl Output {
 
     fn print(&self, value: &impl Serialize) {
         let value = json!(value);
-        // Whoever reads may have read enough.
+        // The reader of stdout may have gone away.
         let _ = if self.is_short {
             writeln!(io::stdout(), "{value}")
         } else {
@@ -70,8 +70,8 @@ fn rejected(failure: &Failure) -> u8 {
     REJECTED
 }
 
-/// In one write: the log has the same stderr.
+/// Writes a text to stderr in one write, because the log uses stderr too.
 pub(crate) fn complain(text: &str) {
-    // Nobody is left to tell that stderr is gone.
+    // If stderr is closed, the text cannot be shown.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }

@@ -1,15 +1,15 @@
 use rmcp::model::ProgressNotificationParam;
 use std::io::{self, IsTerminal, Write};
 
-/// How wide the bar is.
+/// The width of the bar.
 const WIDTH: usize = 30;
 
-/// Shows each report on stderr: a bar that is drawn again on a terminal, a line elsewhere.
+/// Shows each report on stderr: as a bar on a terminal, else as a line.
 pub(crate) fn shown() -> impl Fn(&ProgressNotificationParam) + Send + Sync {
     let is_terminal = io::stderr().is_terminal();
     move |report| {
         let text = line(report);
-        // Nobody is left to tell that stderr is gone.
+        // If stderr is closed, progress cannot be shown.
         let _ = if is_terminal {
             write!(io::stderr(), "\r\x1b[K{text}")
         } else {

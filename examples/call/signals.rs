@@ -2,7 +2,7 @@ use std::io;
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that ask a process to end. From the first listener on they end nothing by themselves.
+/// The signals that ask a process to end. Once listened for, they no longer end it by themselves.
 pub(crate) struct Signals {
     #[cfg(unix)]
     all: [(Signal, u8); 3],
@@ -26,7 +26,7 @@ impl Signals {
         Ok(Self {})
     }
 
-    /// Waits for the next of them, and gives the exit code that says which: 128 and its number.
+    /// Waits for the next signal. Returns the exit code: 128 plus the signal's number.
     #[cfg(unix)]
     pub(crate) async fn next(&mut self) -> u8 {
         let [(hangup, first), (interrupt, second), (terminate, third)] = &mut self.all;
@@ -39,7 +39,7 @@ impl Signals {
 
     #[cfg(not(unix))]
     pub(crate) async fn next(&mut self) -> u8 {
-        // Without a listener nothing can be waited for: the default of the system holds.
+        // Without a listener, the default action of the system applies.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

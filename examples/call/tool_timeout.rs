@@ -1,6 +1,6 @@
 use std::{str::FromStr, time::Duration};
 
-/// `NAME=SECONDS`: the limit of an attempt at one tool.
+/// `NAME=SECONDS`: the attempt timeout of one tool.
 #[derive(Clone, Debug)]
 pub(crate) struct ToolTimeout {
     pub(crate) name: String,

@@ -27,7 +27,7 @@ pub(crate) async fn call(
     Some(told.map(|told| json!({"content": [text(&told)]})))
 }
 
-/// What the client answers to a request.
+/// The client's answer to a request.
 async fn ask(
     method: &str,
     params: Value,

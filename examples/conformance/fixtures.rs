@@ -1,4 +1,4 @@
-//! What the suite expects word for word, as the protocol's JSON.
+//! Texts that the suite expects literally, as the protocol's JSON.
 
 use rmcp::ErrorData;
 use serde::de::DeserializeOwned;
@@ -88,7 +88,7 @@ fn header_schema() -> Value {
     })
 }
 
-/// All that JSON Schema 2020-12 has and older ones have not.
+/// Keywords of JSON Schema 2020-12 that older versions do not have.
 fn modern_schema() -> Value {
     let phone = json!({"required": ["phone"]});
     let email = json!({"required": ["email"]});

@@ -1,4 +1,4 @@
-//! Answers that ask the client for input and end the request, as revision 2026-07-28 has them.
+//! Answers that ask the client for input and end the request (revision 2026-07-28).
 
 use crate::fixtures::{text, typed};
 use rmcp::{
@@ -9,17 +9,17 @@ use rmcp::{
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a request brings of the earlier ones.
+/// The continuation in a request.
 pub(crate) struct Round {
     pub(crate) responses: Option<InputResponses>,
     pub(crate) state: Option<String>,
 }
 
-/// What comes of a round.
+/// The result of a round.
 pub(crate) enum Step {
-    /// The client has to ask somebody.
+    /// The client has to ask the user.
     Asked(InputRequiredResult),
-    /// The tool is done, and says this.
+    /// The tool is done, with this text.
     Done(String),
 }
 
@@ -30,7 +30,7 @@ impl Step {
     }
 }
 
-/// The states that were given to clients: no other one is taken back.
+/// The states that were given to clients. Other states are refused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct States(Arc<Mutex<Vec<String>>>);
 
@@ -83,7 +83,7 @@ fn ask(requests: &Value, state: Option<String>) -> Result<Step, ErrorData> {
 }
 
 impl Round {
-    /// An answer to a request; anything but an object is none.
+    /// The answer to a request. Only an object counts.
     fn response(&self, key: &str) -> Option<&Value> {
         let responses = self.responses.as_ref()?;
         responses.get(key).filter(|response| response.is_object())
@@ -93,7 +93,7 @@ impl Round {
         keys.iter().all(|key| self.response(key).is_some())
     }
 
-    /// What comes of a tool, if it is one of these.
+    /// The result of a tool, if it is one of these.
     pub(crate) fn call(
         &self,
         tool: &str,
@@ -185,7 +185,7 @@ impl Round {
         ask(&requests.into(), None)
     }
 
-    /// What comes of a prompt that asks first.
+    /// The result of a prompt that asks first.
     pub(crate) fn prompt(&self) -> Result<Step, ErrorData> {
         match self.response("user_context") {
             Some(response) => {

@@ -13,7 +13,7 @@ impl Subscriptions {
         sinks.push(sink);
     }
 
-    /// Says that a list has changed, to those who asked for that.
+    /// Announces the change of a list to its subscribers.
     pub(crate) async fn announce(&self, list: &str) -> Result<(), ErrorData> {
         let sinks = self
             .0
@@ -22,7 +22,7 @@ impl Subscriptions {
             .clone();
         for sink in sinks {
             let changed = json!({"method": format!("notifications/{list}/list_changed")});
-            // A client that is gone, or that asked for something else, gets none.
+            // The client may be gone, or have asked for other changes.
             let _ = sink.send(typed(changed)?).await;
         }
         Ok(())

@@ -56,7 +56,7 @@ async fn log(context: &RequestContext<RoleServer>) {
         meta.get(format!("io.modelcontextprotocol/{name}"))
             .is_some()
     };
-    // Without sessions each request says what log it wants.
+    // Without sessions, each request sets the log level.
     if has("protocolVersion") && !has("logLevel") {
         return;
     }
@@ -66,7 +66,7 @@ async fn log(context: &RequestContext<RoleServer>) {
         "Tool execution completed",
     ] {
         let param = LoggingMessageNotificationParam::new(LoggingLevel::Info, json!(message));
-        // A client that listens to no log is fine.
+        // The client may not listen to logs.
         let _ = context.peer.notify_logging_message(param).await;
         sleep(STEP).await;
     }

@@ -12,7 +12,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Gives each connection to the next server that takes it. Ends when it is dropped.
+/// Forwards each connection to the next server that accepts it. Stops when it is dropped.
 pub(crate) struct Balancer {
     address: SocketAddr,
     serving: JoinHandle<()>,

@@ -18,7 +18,8 @@ use serde_json::{Map, Value, json};
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// How often a caller calls again with the same key, each time with all attempts of its client.
+/// How often a caller repeats a call with the same key. Each time the client makes all its
+/// attempts.
 const CALLS: usize = 10;
 
 /// How a booking ended for its caller.
@@ -51,7 +52,7 @@ pub(crate) async fn connect(url: &str) -> Fallible<Client> {
     Ok(client.connect().await?)
 }
 
-/// Books, and calls again with the same key until it is known what became of it.
+/// Books, and repeats the call with the same key until its outcome is known.
 pub(crate) async fn book(client: &Client, key: &str) -> Ending {
     let mut ending = Ending::Failed("never called".to_owned());
     for _ in 0..CALLS {
@@ -74,7 +75,7 @@ pub(crate) async fn book(client: &Client, key: &str) -> Ending {
     ending
 }
 
-/// Up to 20 ms, the same for all calls of a key.
+/// A time of up to 20 ms, the same for all calls of a key.
 fn spread(key: &str) -> f64 {
     let sum: u32 = key.bytes().map(u32::from).sum();
     f64::from(sum % 20) / 1000.0

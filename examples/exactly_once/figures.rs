@@ -1,7 +1,7 @@
 use super::{booker::Ending, say};
 use std::collections::{HashMap, HashSet};
 
-/// What became of all bookings, beside what the ledger says of them.
+/// The outcomes of all bookings for their callers, compared with the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Figures {
     booked: usize,
@@ -10,7 +10,7 @@ pub(crate) struct Figures {
     unknown_without: usize,
     failed: Vec<String>,
     effects: usize,
-    /// What must not be.
+    /// Violations.
     twice: usize,
     wrong: usize,
     unknown_of_the_living: usize,
@@ -58,7 +58,7 @@ impl Figures {
         figures
     }
 
-    /// Prints the figures, and says whether all is as it must be.
+    /// Prints the figures. Returns whether there is no violation.
     pub(crate) fn report(&self) -> bool {
         say(&format!(
             "booked {} (of these {} answered from the store), effects {}",

@@ -9,7 +9,7 @@ use std::{
 };
 use tokio::{net::TcpStream, time::sleep};
 
-/// A directory of its own, which is removed in the end.
+/// A temporary directory, removed when it is dropped.
 pub(crate) struct Directory(PathBuf);
 
 impl Directory {
@@ -44,7 +44,7 @@ impl Process {
     }
 
     fn kill(&mut self) {
-        // It may have ended already.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -60,7 +60,7 @@ fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind("127.0.0.1:0")?.local_addr()
 }
 
-/// Until somebody listens there.
+/// Waits until a server listens at the address.
 async fn listening(address: SocketAddr) -> Fallible<()> {
     for _ in 0..3000 {
         if TcpStream::connect(address).await.is_ok() {
@@ -140,7 +140,7 @@ impl Servers {
         self.killed.insert(process.0.id());
         process.kill();
         *process = booking.start()?;
-        // With a store of its own there is nobody else to book with.
+        // A server with a store of its own has no replica.
         if self.running.len() == 1 {
             self.wait().await?;
         }
@@ -148,7 +148,7 @@ impl Servers {
     }
 }
 
-/// A Redis that forgets nothing.
+/// A Redis server that writes everything to disk.
 pub(crate) struct Redis {
     address: SocketAddr,
     directory: String,

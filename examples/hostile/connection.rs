@@ -8,11 +8,11 @@ use tokio::{
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
-    // Read, and not taken yet.
+    // Bytes that are read but not yet parsed.
     read: Vec<u8>,
 }
 
-/// What a client asks for, as far as this server cares.
+/// The parts of a request that this server uses.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) method: String,
@@ -30,7 +30,7 @@ impl Connection {
         Self { stream, read }
     }
 
-    /// The next request, or none if the client has hung up.
+    /// The next request. `None` if the client has closed the connection.
     pub(crate) async fn request(&mut self) -> io::Result<Option<Request>> {
         let (head, mut request) = loop {
             if let Some(found) = Request::parse(&self.read)? {
@@ -54,7 +54,7 @@ impl Connection {
         self.stream.write_all(bytes).await
     }
 
-    /// Waits until the client has hung up; whatever else it says is lost.
+    /// Waits until the client has closed the connection. Discards further input.
     pub(crate) async fn hung_up(&mut self) -> io::Result<()> {
         while self.read_more().await? {
             self.read.clear();
@@ -62,7 +62,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Lets the connection end with a reset, not in order.
+    /// Lets the connection end with a reset.
     pub(crate) fn reset(&self) -> io::Result<()> {
         self.stream.set_zero_linger()
     }
@@ -102,13 +102,13 @@ impl Request {
     }
 }
 
-/// The head of a response, as far as it is written.
+/// The head of a response so far.
 #[derive(Debug)]
 pub(crate) struct Head(String);
 
 impl Head {
     pub(crate) fn new(status: u16) -> Self {
-        // The phrase after the status may be empty.
+        // The reason phrase may be empty.
         Self(format!("HTTP/1.1 {status} \r\n"))
     }
 
@@ -117,12 +117,12 @@ impl Head {
         self
     }
 
-    /// Ends the head of a response that is whole.
+    /// Completes the head, and appends the body.
     pub(crate) fn body(self, content_type: &str, body: &str) -> Vec<u8> {
         self.body_of(content_type, body.as_bytes())
     }
 
-    /// The same with any bytes.
+    /// The same for bytes.
     pub(crate) fn body_of(self, content_type: &str, body: &[u8]) -> Vec<u8> {
         let length = body.len().to_string();
         let head = self.header("Content-Type", content_type);
@@ -130,7 +130,7 @@ impl Head {
         [head.as_bytes(), b"\r\n", body].concat()
     }
 
-    /// Ends the head of a response that is a stream of events.
+    /// Completes the head of an event stream.
     pub(crate) fn stream(self) -> Vec<u8> {
         let head = self.header("Content-Type", "text/event-stream");
         let head = head.header("Cache-Control", "no-cache");
@@ -139,12 +139,12 @@ impl Head {
     }
 }
 
-/// A part of a stream.
+/// A chunk of a stream.
 pub(crate) fn chunk(text: &str) -> Vec<u8> {
     chunk_of(text.as_bytes())
 }
 
-/// The same of any bytes.
+/// The same for bytes.
 pub(crate) fn chunk_of(bytes: &[u8]) -> Vec<u8> {
     [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat()
 }

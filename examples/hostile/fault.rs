@@ -2,7 +2,7 @@ use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 use std::time::Duration;
 
-/// What `look` and `book` take.
+/// The arguments of `look` and `book`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments {
@@ -16,7 +16,7 @@ fn once() -> usize {
     1
 }
 
-/// How a call goes wrong; the page of the example says what each of them does.
+/// The fault of a call. The page of the example describes each.
 #[derive(Debug, Default, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Fault {
@@ -47,7 +47,7 @@ pub(crate) enum Fault {
     Raw {
         text: String,
     },
-    // From here on they are of HTTP only.
+    // The faults from here on exist only over HTTP.
     NotFound {
         #[serde(default)]
         silent: bool,
@@ -75,7 +75,7 @@ pub(crate) enum Fault {
     DropAfter,
 }
 
-/// An answer that is only a status of HTTP.
+/// An answer with an HTTP status.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Status {
@@ -90,7 +90,7 @@ pub(crate) struct Status {
 }
 
 impl Fault {
-    /// Whether only HTTP has it.
+    /// Whether it exists only over HTTP.
     pub(crate) fn needs_http(&self) -> bool {
         matches!(
             self,
@@ -106,7 +106,7 @@ impl Fault {
         )
     }
 
-    /// Whether it strikes before the effect, which then does not happen.
+    /// Whether it prevents the effect.
     pub(crate) fn is_before_the_effect(&self) -> bool {
         match self {
             Self::Refuse { .. }

@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// Serves for ever.
 pub(crate) async fn serve(server: Arc<Server>, address: SocketAddr) -> io::Result<()> {
-    // On unix this also takes a port on which a killed server had connections.
+    // On Unix this also binds a port on which a killed server had connections.
     let listener = TcpListener::bind(address).await?;
     say(&format!("http://{}/mcp", listener.local_addr()?));
     let http = Arc::new(Http {
@@ -32,7 +32,7 @@ pub(crate) async fn serve(server: Arc<Server>, address: SocketAddr) -> io::Resul
         let (stream, _) = listener.accept().await?;
         let http = Arc::clone(&http);
         tokio::spawn(async move {
-            // The client is gone, or speaks no HTTP: the connection ends either way.
+            // The client is gone or does not speak HTTP. The connection ends in both cases.
             let _ = http.converse(stream).await;
         });
     }
@@ -116,7 +116,7 @@ impl Http {
             streams: self.server.options().answer == Answer::Sse && method != "server/discover",
         };
         match (method, &reply) {
-            // It gets a session with its answer: without one there is not even a head.
+            // The session is in the head of the answer, so without an answer there is no head.
             ("initialize", Reply::Silence) => post.streams = false,
             ("initialize", Reply::Messages(_)) => {
                 post.head = post.head.header("Mcp-Session-Id", &self.open());
@@ -129,7 +129,7 @@ impl Http {
         post.answer(reply).await
     }
 
-    /// Opens a session. No other process on the ledger gives the same name to one of its own.
+    /// Opens a session. Its name is unique among all processes on the ledger.
     fn open(&self) -> String {
         let mut sessions = self.sessions();
         sessions.opened += 1;

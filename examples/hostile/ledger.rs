@@ -8,13 +8,13 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// What happened, in a file that outlives the process.
+/// The ledger: a file that outlives the process.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     file: Mutex<Appended>,
 }
 
-/// The file, and what is in it so far.
+/// The file, and its content so far.
 #[derive(Debug)]
 struct Appended {
     writer: File,
@@ -57,7 +57,7 @@ impl Ledger {
         })
     }
 
-    /// Notes a start, and gives its number: the first is 1.
+    /// Records a start, and returns its number, from 1.
     pub(crate) fn started(&self) -> usize {
         let pid = std::process::id();
         self.count(&Event::Started { pid }, |event| {
@@ -65,7 +65,7 @@ impl Ledger {
         })
     }
 
-    /// Notes the arrival of a call, and gives its number among those of the key.
+    /// Records the arrival of a call, and returns how many arrivals its key has had.
     pub(crate) fn arrived(&self, call: &Call) -> usize {
         self.count(
             &Event::Arrived(call.clone()),
@@ -73,7 +73,7 @@ impl Ledger {
         )
     }
 
-    /// Notes the effect of a call, and says how often its key has had one.
+    /// Records the effect of a call, and returns how many effects its key has had.
     pub(crate) fn executed(&self, call: &Call) -> usize {
         self.count(
             &Event::Executed(call.clone()),
@@ -81,7 +81,7 @@ impl Ledger {
         )
     }
 
-    /// Notes what need not be counted.
+    /// Records an event that is not counted.
     pub(crate) fn note(&self, event: &Event) {
         self.count(event, |_| false);
     }
@@ -89,7 +89,7 @@ impl Ledger {
     fn count(&self, event: &Event, is_counted: impl Fn(&Event) -> bool) -> usize {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = file.append(event) {
-            // Without its ledger the server proves nothing.
+            // The server is useless without its ledger.
             end(1, &format!("hostile: {error}"));
         }
         file.events.iter().filter(|event| is_counted(event)).count()
@@ -97,8 +97,8 @@ impl Ledger {
 }
 
 impl Appended {
-    /// Appends one line, and reads all up to it. The place that the file system gave to the line
-    /// decides, so that also two processes on one ledger never count alike.
+    /// Appends one line, and reads all lines up to it. The position of the line in the file
+    /// decides, so that two processes on one ledger never get the same count.
     fn append(&mut self, event: &Event) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');

@@ -1,4 +1,4 @@
-//! The parts of the hostile server; its page is that of the example.
+//! The parts of the hostile server. The page of the example describes it.
 
 mod connection;
 mod fault;
@@ -18,14 +18,13 @@ use std::{
     process,
 };
 
-/// Says why on stderr, and ends the process.
+/// Prints the reason on stderr, and ends the process.
 pub(crate) fn end(code: i32, why: &str) -> ! {
     say(why);
     process::exit(code)
 }
 
-/// A line on stderr. Whoever started the server may have closed it: that must not change how it
-/// ends, and `eprintln!` would panic.
+/// Prints a line on stderr. Unlike `eprintln!`, does not panic if stderr is closed.
 fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

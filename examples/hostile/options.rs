@@ -1,43 +1,43 @@
 use clap::{Args, Parser, ValueEnum};
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-/// A hostile MCP server, for tests of the client side.
+/// A hostile MCP server for tests of clients
 #[derive(Debug, Parser)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct Options {
-    /// Append to this file what happened, a JSON object a line.
+    /// The ledger file, to which events are appended as JSON lines
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: PathBuf,
-    /// Serve streamable HTTP at /mcp on this address, instead of stdio.
+    /// Serve streamable HTTP at /mcp on this address, instead of stdio
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<SocketAddr>,
-    /// End by then at the latest.
+    /// Exit after this many seconds at the latest
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "120")]
     pub(crate) life: Duration,
-    /// What the tools say of themselves.
+    /// The hints of the tools
     #[arg(long, value_enum, default_value_t)]
     pub(crate) annotations: Annotations,
-    /// Let the tools say nothing of themselves.
+    /// Give the tools no hints
     #[arg(long, conflicts_with = "annotations")]
     pub(crate) no_annotations: bool,
-    /// How a POST is answered.
+    /// How a POST is answered
     #[arg(long, value_enum, default_value_t, requires = "http")]
     pub(crate) answer: Answer,
-    /// Let a GET open a stream that stays open.
+    /// Answer a GET with a stream that stays open
     #[arg(long, requires = "http")]
     pub(crate) get_stream: bool,
-    /// Have one resource, which can be read and subscribed to.
+    /// Serve one resource, which can be read and subscribed to
     #[arg(long)]
     pub(crate) resource: bool,
-    /// Answer requests of unknown sessions with 400 and an error without an id.
+    /// Answer requests of unknown sessions with 400 and an error without an id
     #[arg(long = "stale-400", requires = "http")]
     pub(crate) stale_400: bool,
     #[command(flatten)]
     faults: StartFaults,
-    /// The first start of the ledger that has the faults of a start.
+    /// The first start in the ledger that has the startup faults
     #[arg(long, value_name = "N", default_value_t = 1)]
     start_fault_from: usize,
 }
@@ -46,9 +46,9 @@ pub(crate) struct Options {
 pub(crate) enum Annotations {
     #[default]
     Honest,
-    /// From the second start on, look and book have each other's hints.
+    /// From the second start on, `look` and `book` have each other's hints
     Swapped,
-    /// They have each other's hints from the first start on.
+    /// From the first start on, `look` and `book` have each other's hints
     Lying,
 }
 
@@ -59,41 +59,41 @@ pub(crate) enum Answer {
     Sse,
 }
 
-/// How a start fails.
+/// The startup faults.
 #[derive(Args, Clone, Debug, Default)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a flag of the command line"
 )]
 pub(crate) struct StartFaults {
-    /// Never answer initialize.
+    /// Never answer initialize
     #[arg(long)]
     pub(crate) mute: bool,
-    /// Answer nothing before that time.
+    /// Answer nothing for this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) slow_start: Option<Duration>,
-    /// Let the first starts fail.
+    /// Fail this many first starts
     #[arg(long, value_name = "N", default_value_t)]
     crash_starts: usize,
-    /// Begin with lines that are no JSON.
+    /// Begin with lines that are not JSON
     #[arg(long)]
     pub(crate) start_noise: bool,
-    /// Answer initialize with this HTTP status.
+    /// Answer initialize with this HTTP status
     #[arg(long, value_name = "STATUS", requires = "http")]
     pub(crate) start_status: Option<u16>,
-    /// Answer initialize with this version of the protocol.
+    /// Answer initialize with this version of the protocol
     #[arg(long, value_name = "VERSION")]
     pub(crate) protocol: Option<String>,
-    /// Answer everything with something that is no JSON-RPC.
+    /// Answer every message with text that is not JSON-RPC
     #[arg(long)]
     pub(crate) not_mcp: bool,
-    /// Answer tools/list with an error.
+    /// Answer tools/list with an error
     #[arg(long)]
     pub(crate) list_error: bool,
-    /// Never answer tools/list.
+    /// Never answer tools/list
     #[arg(long)]
     pub(crate) list_mute: bool,
-    /// Run that long after the end of stdin, and ignore SIGTERM.
+    /// Run for this many seconds after the end of stdin, and ignore SIGTERM
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) linger: Option<Duration>,
 }

@@ -9,14 +9,14 @@ use std::{
     ops::ControlFlow::{self, Break, Continue},
 };
 
-/// What careless servers put into a stream.
+/// Invalid data that careless servers write to a stream.
 const NOISE: &str = ": a comment\n\ndata: [info] warming up the cache\n\n\
                      event: weather\ndata: {\"this\": is no JSON\n\n";
 
-/// An event that says where a broken stream is to be taken up again, and when.
+/// An event with an id and a delay, for resuming a broken stream.
 const PRIMING: &str = "id: 1\nretry: 100\ndata:\n\n";
 
-/// Whether the connection takes another request.
+/// Whether the connection accepts another request.
 pub(crate) type Next = io::Result<ControlFlow<()>>;
 
 /// A POST that waits for its answer.
@@ -102,7 +102,7 @@ impl Post<'_> {
     }
 }
 
-/// Answers with a response of its own.
+/// Sends a whole response.
 pub(crate) async fn send(connection: &mut Connection, response: Response) -> Next {
     let mut head = Head::new(response.status);
     for (name, value) in &response.headers {
@@ -113,7 +113,7 @@ pub(crate) async fn send(connection: &mut Connection, response: Response) -> Nex
     Ok(Continue(()))
 }
 
-/// A good answer with all its bytes.
+/// The bytes of a complete, valid answer.
 fn whole(head: Head, streams: bool, messages: &[Value]) -> Vec<u8> {
     if let ([message], false) = (messages, streams) {
         return head.body("application/json", &message.to_string());

@@ -1,31 +1,31 @@
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// What goes out for one message that came in.
+/// The reply to one message.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// It was no request: nothing is due.
+    /// The message was not a request, so there is no answer.
     Taken,
     /// One answer, or the same one several times.
     Messages(Vec<Value>),
-    /// Any bytes in place of the answer.
+    /// Bytes instead of the answer.
     Raw(Vec<u8>),
-    /// The answer, after what is no JSON.
+    /// Invalid data, then the answer.
     Noisy(Value),
-    /// The answer, after a while.
+    /// The answer, after this time.
     Late(Value, Duration),
-    /// Nothing, ever.
+    /// No answer, ever.
     Silence,
-    /// That many bytes of the answer, then the end of the process.
+    /// This many bytes of the answer, then the process exits.
     DieAtByte(Value, usize),
-    /// What only HTTP can do.
+    /// A reply that exists only over HTTP.
     Http(HttpReply),
 }
 
 #[derive(Debug)]
 pub(crate) enum HttpReply {
     Response(Response),
-    /// That many bytes of the answer, then the end of the connection.
+    /// This many bytes of the answer, then the connection is closed.
     CutBody(Value, usize),
     /// A stream without an answer.
     CutStream {
@@ -36,14 +36,14 @@ pub(crate) enum HttpReply {
     Drop,
 }
 
-/// A response with a status of its own.
+/// A response with its own status.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) content_type: &'static str,
     pub(crate) body: String,
-    /// Whether the session is gone after it.
+    /// Whether the session is forgotten after it.
     pub(crate) forgets: bool,
 }
 
@@ -77,7 +77,7 @@ impl Response {
         }
     }
 
-    /// What a server answers that knows nothing of MCP.
+    /// The page of a server without MCP.
     pub(crate) fn page() -> Self {
         Self {
             content_type: "text/html",
@@ -85,7 +85,7 @@ impl Response {
         }
     }
 
-    /// The session is not known, as the protocol says it; or nothing but that status.
+    /// The session is unknown, as the protocol says it, or with the status alone.
     pub(crate) fn session_not_found(silent: bool) -> Self {
         let text = if silent { "" } else { "Session not found" };
         Self {
@@ -94,7 +94,7 @@ impl Response {
         }
     }
 
-    /// The session is not known, as servers in wide use say it.
+    /// The session is unknown, as widespread servers say it.
     pub(crate) fn stale() -> Self {
         let message = "Bad Request: No valid session ID provided";
         let error = json!({"jsonrpc": "2.0", "error": {"code": -32000, "message": message}});

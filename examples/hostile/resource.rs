@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const URI: &str = "shelf:1";
 
 impl Server {
-    /// The answer to a request that is about its resource.
+    /// The answer to a request about the resource.
     pub(super) fn resource(&self, method: &str, id: &Value, params: &Value) -> Reply {
         let answer = match method {
             "resources/list" => json!({"resources": [{"uri": URI, "name": "the shelf"}]}),

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 /// The versions of the protocol that it knows, the newest last.
 const PROTOCOLS: [&str; 2] = ["2025-06-18", "2025-11-25"];
 
-/// The server without its wire: what is due for each message.
+/// The server without its transport: decides the reply to each message.
 #[derive(Debug)]
 pub(crate) struct Server {
     options: Options,
@@ -24,7 +24,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Notes the start in the ledger. It may be one that fails.
+    /// Records the start in the ledger, even if it then fails.
     pub(crate) fn start(options: Options) -> io::Result<Self> {
         let ledger = Ledger::open(&options.ledger)?;
         let start = ledger.started();
@@ -61,7 +61,7 @@ impl Server {
         tokio::time::sleep_until(self.ready_at).await;
     }
 
-    /// Takes one message. What it does to the ledger is done when this returns.
+    /// Handles one message. Its ledger lines are written when this returns.
     pub(crate) fn take(&self, message: &Value) -> Reply {
         let method = message.get("method").and_then(Value::as_str);
         match (method, message.get("id")) {
@@ -70,7 +70,7 @@ impl Server {
                 self.notice(method, &message["params"]);
                 Reply::Taken
             }
-            // It asks for nothing, so this can only be an answer that nobody waits for.
+            // This server sends no requests, so this is an answer to nothing.
             (None, Some(_)) => Reply::Taken,
             (None, None) => Reply::one(error(&Value::Null, -32600, "this is no message")),
         }

@@ -1,4 +1,4 @@
-//! JSON objects on stdin and stdout, one a line.
+//! One JSON object on each line of stdin and stdout.
 
 use super::{
     end,
@@ -12,7 +12,7 @@ use tokio::{
     sync::Mutex,
 };
 
-/// What careless servers print where only the protocol belongs.
+/// Invalid data that careless servers print to stdout.
 const NOISE: &str = "[info] warming up the cache\n\n{\"this\": is no JSON\n";
 
 type Out = Arc<Mutex<Stdout>>;
@@ -32,8 +32,8 @@ pub(crate) async fn serve(server: &Server) -> io::Result<()> {
     Ok(())
 }
 
-/// Answers one line. Only what is late is waited for elsewhere: so all that is due is written
-/// before the end of stdin is seen.
+/// Answers one line. Only late answers are sent from another task, so that all others are written
+/// before the end of stdin is noticed.
 async fn take(server: &Server, out: &Out, line: &[u8]) -> io::Result<()> {
     if server.faults().not_mcp {
         return write(out, b"what is it that you want?\n").await;
@@ -64,7 +64,7 @@ async fn take(server: &Server, out: &Out, line: &[u8]) -> io::Result<()> {
             let out = Arc::clone(out);
             tokio::spawn(async move {
                 tokio::time::sleep(wait).await;
-                // Nobody may listen any more.
+                // The client may be gone.
                 let _ = write(&out, &line_of(&message)).await;
             });
         }
@@ -73,7 +73,7 @@ async fn take(server: &Server, out: &Out, line: &[u8]) -> io::Result<()> {
             write(out, &line[..byte.min(line.len())]).await?;
             end(9, &format!("dying at byte {byte}"));
         }
-        // The last of these never gets here: the tools refuse such a fault on this wire.
+        // `Http` cannot happen here, because the tools refuse such a fault on stdio.
         Reply::Taken | Reply::Silence | Reply::Http(_) => {}
     }
     Ok(())

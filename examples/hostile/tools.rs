@@ -8,7 +8,7 @@ use super::{
 use serde_json::{Value, json};
 use std::process;
 
-/// What the tools say of themselves.
+/// The hints of the tools.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Hints {
     Honest,
@@ -16,7 +16,7 @@ pub(crate) enum Hints {
     None,
 }
 
-/// The one page of tools.
+/// The list of tools, on one page.
 pub(crate) fn list(hints: Hints) -> Value {
     let reads = json!({"readOnlyHint": true, "idempotentHint": true});
     let writes = json!({"readOnlyHint": false, "destructiveHint": true, "idempotentHint": false});
@@ -91,7 +91,7 @@ fn without_effect(fault: Fault, id: &Value) -> Reply {
         Fault::DieBefore => end(9, "dying before"),
         Fault::ErrorNoId => Reply::one(without_id(error(id, -32000, "no id"))),
         Fault::ErrorNullId => Reply::one(error(&Value::Null, -32000, "null for an id")),
-        // What remains are those that do the same before and after.
+        // The remaining faults do the same before and after the effect.
         other => with_effect(other, id, Value::Null),
     }
 }
@@ -126,7 +126,7 @@ fn with_effect(fault: Fault, id: &Value, good: Value) -> Reply {
     }
 }
 
-/// The bytes of an answer that is no JSON, or none that anybody would write.
+/// The bytes of an answer that is invalid or unusual JSON.
 fn raw(text: &str, id: &Value) -> Vec<u8> {
     let text = text
         .replace("$ID", &id.to_string())

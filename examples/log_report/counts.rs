@@ -6,13 +6,14 @@ use super::{
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// How many tools are told apart. A server has some dozens.
+/// How many tools are counted separately. A server has some dozens.
 const TOOLS: usize = 500;
 
-/// How many classes one tool may have: a log of a later version may know more.
+/// How many classes are counted for each tool. A log of a later version may have more than this
+/// one.
 const CLASSES: usize = 64;
 
-/// How many calls of unknown outcome are listed: the last ones.
+/// How many calls with an unknown outcome are listed, latest first.
 const UNKNOWN: usize = 20;
 
 /// How many shapes of arguments are counted for each tool.
@@ -21,7 +22,7 @@ const SHAPES: usize = 32;
 /// The longest text that is kept.
 const TEXT: usize = 160;
 
-/// What was counted of all lines.
+/// The counts over all lines.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) lines: u64,
@@ -36,7 +37,7 @@ pub(super) struct Counts {
     pub(super) last_unknown: VecDeque<Unknown>,
 }
 
-/// Of one tool.
+/// The counts of one tool.
 #[derive(Debug)]
 pub(super) struct Tool {
     pub(super) calls: u64,
@@ -186,8 +187,7 @@ impl Tool {
     }
 }
 
-/// The keys and types of arguments that failed validation: what they have in common when their values
-/// differ.
+/// The keys and types of arguments that failed validation.
 fn shape(line: &Line<'_>, text: &[u8]) -> Option<String> {
     if line.class.as_deref() != Some("invalid_input") {
         return None;
@@ -218,7 +218,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// At most so much of a text, on one line.
+/// A text, cut and on one line.
 fn cut(text: &str) -> String {
     let shown = text.chars().take(TEXT);
     let shown = shown.map(|c| if c.is_control() { ' ' } else { c });

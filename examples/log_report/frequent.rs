@@ -1,8 +1,9 @@
 use std::collections::HashMap;
 
-/// The most frequent of many texts, in bounded memory (Space-Saving, Metwally et al. 2005).
+/// The most frequent texts, in bounded memory (Space-Saving, Metwally et al. 2005).
 ///
-/// A count is at most too high by the least count that is kept; up to the capacity it is exact.
+/// Counts are exact up to the capacity. Beyond it, a count is too high by at most the lowest count
+/// that is kept.
 #[derive(Clone, Debug)]
 pub(super) struct Frequent {
     counts: HashMap<String, u64>,

@@ -1,4 +1,4 @@
-//! One page, without scripts and without anything from elsewhere.
+//! One HTML page, without scripts and without external resources.
 
 use super::{
     report::{HourReport, Report, ToolReport},
@@ -227,7 +227,7 @@ fn milliseconds(value: Option<u64>) -> String {
     }
 }
 
-/// A text of others, as text.
+/// Escapes a text from the log.
 fn text(of_others: &str) -> String {
     let mut out = String::with_capacity(of_others.len());
     for c in of_others.chars() {

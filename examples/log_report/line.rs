@@ -2,7 +2,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// What the report needs of a line. All else is skipped where it stands.
+/// The fields of a line that the report needs. All others are skipped.
 #[derive(Debug, Deserialize)]
 pub(super) struct Line<'a> {
     #[serde(borrow)]
@@ -35,14 +35,15 @@ pub(super) struct Line<'a> {
     pub(super) lost: u64,
 }
 
-/// The arguments of a line, which are read only if the call failed by them.
+/// The arguments of a line. Read only if they made the call fail.
 #[derive(Debug, Deserialize)]
 pub(super) struct Arguments {
     pub(super) arguments: Option<Value>,
 }
 
 impl Line<'_> {
-    /// What was called: the URIs of resources are too many to be told apart.
+    /// The name of the tool or prompt. Resources are counted together, because they have too many
+    /// URIs.
     pub(super) fn subject(&self) -> Option<&str> {
         match (&self.tool, &self.prompt, self.method.as_deref()) {
             (Some(tool), _, _) => Some(tool),

@@ -1,6 +1,6 @@
-/// Latencies in buckets that grow by 2 %, so that a quantile is at most that wrong.
+/// Latencies in buckets that grow by 2 %, which bounds the error of a quantile.
 ///
-/// The memory is bounded: a bucket for each power of the growth up to about a year.
+/// Memory is bounded: there are buckets for latencies up to about a year.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quantiles {
     buckets: Vec<u32>,
@@ -27,7 +27,7 @@ impl Quantiles {
         self.count += 1;
     }
 
-    /// The value that this share of all stays below, or none of no values.
+    /// The quantile for this share. `None` without values.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,

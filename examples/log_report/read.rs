@@ -5,10 +5,10 @@ use std::{
     path::PathBuf,
 };
 
-/// The longest line that is read: a longer one is none of the log's.
+/// The longest line that is read. The log writes no longer ones.
 const LINE: usize = 64 * 1024;
 
-/// Hands on each line of all files, or of stdin, without its end.
+/// Calls `each` with every line of the files, or of stdin, without the line end.
 pub(super) fn all(files: &[PathBuf], mut each: impl FnMut(&[u8])) -> io::Result<()> {
     if files.is_empty() {
         let bar = bar(None);
@@ -36,7 +36,7 @@ pub(super) fn all(files: &[PathBuf], mut each: impl FnMut(&[u8])) -> io::Result<
     Ok(())
 }
 
-/// A bar on a terminal, nothing elsewhere.
+/// A progress bar on a terminal. Hidden elsewhere.
 fn bar(length: Option<u64>) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -78,7 +78,7 @@ fn lines(from: impl Read, each: &mut impl FnMut(&[u8]), bar: &ProgressBar) -> io
     }
 }
 
-/// Reads a line into the buffer, and gives its length. Of a line that is too long, the rest is skipped.
+/// Reads a line into the buffer, and returns its length. Skips the rest of a line that is too long.
 fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<u64> {
     let limit = LINE as u64 + 1;
     let read = from.by_ref().take(limit).read_until(b'\n', line)? as u64;

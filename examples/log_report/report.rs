@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 /// How many shapes of arguments are shown for each tool.
 const SHAPES: usize = 5;
 
-/// The answers.
+/// The figures of the report.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) lines: u64,
-    /// Lines that are no JSON, or no line of a log.
+    /// Lines that are not JSON, or not lines of a log.
     pub(super) broken: u64,
     /// Lines of other events.
     pub(super) other: u64,
-    /// Lines that the log says it lost.
+    /// Lines that the log reports as lost.
     pub(super) lost: u64,
     pub(super) first: Option<String>,
     pub(super) last: Option<String>,
@@ -75,7 +75,7 @@ impl Report {
             .iter()
             .map(|(name, tool)| ToolReport::of(name, tool))
             .collect();
-        // What fails most stands first.
+        // The tool with the most failures comes first.
         tools.sort_by(|a, b| {
             b.failed
                 .cmp(&a.failed)
@@ -138,14 +138,14 @@ impl ToolReport {
     }
 }
 
-/// The hour that stands out: at least three times the share of failures of the rest of the day, and ten of
-/// them.
+/// The hour with at least ten failures, and at least three times the failure rate of the rest of the
+/// day.
 fn worst(hours: &[Hour; 24]) -> Option<usize> {
     let (at, worst) = (0..).zip(hours).max_by_key(|(_, hour)| hour.failed)?;
     let calls: u64 = hours.iter().map(|hour| hour.calls).sum();
     let failed: u64 = hours.iter().map(|hour| hour.failed).sum();
     let (other_calls, other_failed) = (calls - worst.calls, failed - worst.failed);
-    // Compared crosswise, since there may be no other calls.
+    // Compared by cross-multiplication, since there may be no other calls.
     let stands_out = worst.failed * other_calls >= 3 * other_failed * worst.calls;
     (worst.failed >= 10 && stands_out).then_some(at)
 }

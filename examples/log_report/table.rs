@@ -98,7 +98,7 @@ fn row(tool: &ToolReport, wide: usize, out: &mut String) -> std::fmt::Result {
     )
 }
 
-/// In percent, never rounded up to all.
+/// A percentage. Only the whole is shown as 100 %.
 pub(super) fn share(part: u64, all: u64) -> String {
     let tenths = part.saturating_mul(1000).checked_div(all).unwrap_or(0);
     format!("{}.{} %", tenths / 10, tenths % 10)

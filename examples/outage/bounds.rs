@@ -1,14 +1,14 @@
 use super::{Measured, run::RECOVERY, strategy::Strategy};
 use std::fmt::Write;
 
-/// What the bounds are about.
+/// The strategies that have bounds.
 pub(super) const STRATEGIES: &[Strategy] = &[
     Strategy::DocumentedLoop,
     Strategy::Default,
     Strategy::SharedGate,
 ];
 
-/// Each bound with what was measured, and whether all are kept.
+/// Each bound with its measured value, and whether all bounds hold.
 pub(super) fn check(measured: &[Measured]) -> (String, bool) {
     let of = |strategy| {
         measured

@@ -13,14 +13,14 @@ impl ToolCall for Call {
     }
 }
 
-/// The answer: a page, or an envelope that says what was wrong.
+/// The answer: a page, or the envelope of a failure.
 #[derive(Clone, Debug)]
 pub(super) struct Answer {
     pub(super) envelope: Option<Value>,
 }
 
 impl Answer {
-    /// As a client sees it that does not look for hints.
+    /// The answer without its hint, for a client that ignores hints.
     pub(super) fn without_hint(mut self) -> Self {
         if let Some(Value::Object(envelope)) = &mut self.envelope {
             envelope.remove("retryAfter");

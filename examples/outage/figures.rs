@@ -19,7 +19,7 @@ pub(super) struct Outage {
     /// Attempts during the outage as a multiple of the calls, on average and in the second with most.
     pub(super) mean_load: f64,
     pub(super) peak_load: f64,
-    /// Attempts before the time that the server had asked for.
+    /// Attempts before the end of the wait that the server asked for.
     pub(super) early: usize,
     /// Seconds from the time at which the server begins to come back until 99 % of the calls of each second succeed.
     pub(super) recovery: u64,

@@ -1,4 +1,4 @@
-//! How others repeat calls.
+//! Retries of other libraries.
 
 use super::{
     call::{Answer, Call},
@@ -53,7 +53,7 @@ pub(super) struct ThreeAttempts {
 }
 
 impl ThreeAttempts {
-    /// With the defaults of `ExponentialBackoffMaker`, but for the seed.
+    /// Uses the defaults of `ExponentialBackoffMaker`, except for the seed.
     pub(super) fn new(seed: u64) -> Result<Self, BoxError> {
         let (min, max) = (Duration::from_millis(50), Duration::from_millis(u64::MAX));
         let maker = ExponentialBackoffMaker::new(min, max, 0.99, numbers(seed));

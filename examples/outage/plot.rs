@@ -1,4 +1,4 @@
-//! A panel for each strategy, all to the same scale.
+//! Plots with one panel for each strategy, all on the same scale.
 
 use super::{
     Measured,
@@ -35,13 +35,13 @@ text{fill:#f0f6fc}.muted{fill:#9198a1}.paper{fill:#0d1117}.grid{stroke:#3d444d}.
 .down{fill:#f85149;opacity:.28}.half{fill:#d29922;opacity:.28}.back{fill:#d29922;opacity:.13}
 .others{fill:#9198a1;stroke:#9198a1}.ours{fill:#4493f8;stroke:#4493f8}}";
 
-/// What a plot shows of each strategy.
+/// The data and labels of a plot.
 struct Plot {
     title: &'static str,
     subtitle: &'static str,
     highest: f64,
     marks: &'static [(f64, &'static str)],
-    /// What is offered, as far as the plot has that.
+    /// The offered load, if the plot shows it.
     offered: Option<f64>,
     values: fn(&Outage) -> &[f64],
     note: fn(&Outage) -> String,

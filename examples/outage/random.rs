@@ -23,7 +23,7 @@ pub(super) fn numbers(seed: u64) -> HasherRng<Seeded> {
     HasherRng::with_hasher(Seeded(seed))
 }
 
-/// Shares of one, from a seed, for all who ask.
+/// Random numbers between 0 and 1, from a seed.
 pub(super) fn shares(seed: u64) -> impl Fn() -> f64 + Send + Sync + 'static {
     let numbers = Mutex::new(numbers(seed));
     move || {

@@ -13,22 +13,23 @@ use tokio::{
 /// How many calls the clients make in a second.
 pub(super) const OFFERED: u64 = 40;
 
-/// How long they go on.
+/// How many seconds the clients go on.
 pub(super) const SECONDS: u64 = 150;
 
-/// How many are refused at the same instant, in the other scenario.
+/// How many clients are refused at the same instant in the second scenario.
 pub(super) const HERD: usize = 500;
 
-/// What those are asked to wait.
+/// The wait that the server asks of them.
 const ASKED: Duration = Duration::from_secs(5);
 
-/// The seconds at which the server fails, serves half of the calls, comes back, and is back.
+/// The seconds at which the server fails, serves half of the calls, begins to recover, and has
+/// recovered.
 pub(super) const PHASES: [u64; 4] = [20, 50, 80, 100];
 
-/// How many seconds after the server began to come back it can take all calls again.
+/// How many seconds the recovery takes until the server accepts all calls.
 pub(super) const RECOVERY: u32 = 10;
 
-/// What became of the calls of one strategy.
+/// The calls of one strategy, and their results.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     pub(super) ended: Vec<Ended>,
@@ -36,7 +37,7 @@ pub(super) struct Calls {
     pub(super) early: usize,
 }
 
-/// A call that is over.
+/// A call that has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     pub(super) begun: Duration,
@@ -89,7 +90,7 @@ pub(super) fn herd(strategy: Strategy, seed: u64) -> io::Result<Calls> {
     })
 }
 
-/// In paused time: it passes when all tasks wait.
+/// Runs in paused time, which advances when all tasks wait.
 fn simulate<T>(run: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let runtime = Builder::new_current_thread()
         .enable_time()

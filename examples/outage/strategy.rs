@@ -29,7 +29,7 @@ pub(super) enum Strategy {
     SharedGate,
 }
 
-/// Makes a call to its end. Tells whether it succeeded.
+/// Makes a call. Returns whether it succeeded.
 pub(super) type Client = Arc<dyn Fn(Call) -> Ends + Send + Sync>;
 
 pub(super) type Ends = Pin<Box<dyn Future<Output = bool> + Send>>;
@@ -61,7 +61,7 @@ impl Strategy {
         }
     }
 
-    /// Whether it is this crate's.
+    /// Whether it is a strategy of this crate.
     pub(super) fn is_ours(self) -> bool {
         matches!(
             self,
@@ -69,7 +69,7 @@ impl Strategy {
         )
     }
 
-    /// As many clients as are asked for, each with a stack of its own. Only the gate is shared.
+    /// This many clients, each with its own stack. They share only the gate.
     pub(super) fn clients(
         self,
         count: usize,

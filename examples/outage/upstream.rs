@@ -18,13 +18,13 @@ const WINDOW: Duration = Duration::from_secs(5);
 /// How long a refusal takes.
 const REFUSAL: Duration = Duration::from_millis(5);
 
-/// How the server does at a time.
+/// The condition of the server at a time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Condition {
     Down,
     /// Refuses everything until then.
     Closed(Duration),
-    /// Serves so many calls a second, each in so long.
+    /// Serves this many calls a second, each in this time.
     Serving {
         per_second: f64,
         latency: Duration,
@@ -64,12 +64,12 @@ impl Upstream {
         self.begun
     }
 
-    /// When it was called.
+    /// The times of all attempts.
     pub(super) fn attempts(&self) -> Vec<Duration> {
         self.state().attempts.clone()
     }
 
-    /// How many attempts came before the time that it had asked for.
+    /// How many attempts came before the end of the wait that it asked for.
     pub(super) fn early(&self) -> usize {
         self.state().early
     }

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, path::Path};
 pub(crate) struct Catalog(BTreeMap<String, String>);
 
 impl Catalog {
-    /// The two books that every Bookshop has.
+    /// The built-in catalog of two books.
     pub(crate) fn embedded() -> Self {
         let books = [("Dune", "Frank Herbert"), ("Neuromancer", "William Gibson")];
         Self(
@@ -19,12 +19,12 @@ impl Catalog {
         )
     }
 
-    /// Reads a JSON object of titles and authors. Without it there is nothing to serve.
+    /// Reads a JSON object of titles and authors. Fatal if it cannot be read.
     pub(crate) fn read(path: &Path) -> Result<Self, Fatal> {
         startup::config(path).map(Self)
     }
 
-    /// The author of a book, or what a model should read instead.
+    /// The author of a book, or a failure with a message for the model.
     pub(crate) fn author(&self, title: &str) -> Result<&str, Failure> {
         self.find(title)
             .ok_or_else(|| Failure::tool(no_such_book(title)))

@@ -1,4 +1,4 @@
-//! What the tools take.
+//! The arguments of the tools.
 
 use rmcp::schemars;
 use serde::Deserialize;

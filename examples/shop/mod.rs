@@ -1,4 +1,4 @@
-//! The Bookshop, whatever SDK serves it: a shop whose every service fails in its own way.
+//! The Bookshop, for every SDK: a shop whose tools fail in different ways.
 #![allow(dead_code, reason = "each example uses its own part")]
 
 mod catalog;

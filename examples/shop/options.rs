@@ -15,31 +15,31 @@ use mcp_resilience::{
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use tool_timeout::ToolTimeout;
 
-/// A bookshop that fails in every way, and never silently.
+/// A bookshop whose tools fail in every way
 #[derive(Debug, Parser)]
 pub(crate) struct Options {
-    /// Serve streamable HTTP at /mcp on this address, instead of stdio.
+    /// Serve streamable HTTP at /mcp on this address, instead of stdio
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<SocketAddr>,
-    /// Read the catalog, a JSON object of titles and authors, from a file.
+    /// Read the catalog, a JSON object of titles and authors, from a file
     #[arg(long, value_name = "FILE")]
     catalog: Option<PathBuf>,
-    /// Refuse to start without this environment variable.
+    /// Refuse to start without this environment variable
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     require_env: Option<String>,
-    /// The longest that one attempt of a call may take without progress: 10 minutes, unless given.
-    /// Further attempts begin within 55 s, or twice as long as that, if it is more.
+    /// Timeout in seconds for one attempt without progress. Default: 10 minutes. Further attempts
+    /// begin within 55 s, or within twice this timeout if that is longer
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     attempt_timeout: Option<Duration>,
-    /// The same for one tool; may be given again for others, and the last one counts.
+    /// The same for one tool. May be repeated; the last one for a tool counts
     #[arg(long, value_name = "NAME=SECONDS")]
     tool_timeout: Vec<ToolTimeout>,
-    /// How long running calls may still take after a signal or a fatal failure: 10 s, unless given.
+    /// How many seconds running calls may take after a signal or a fatal failure. Default: 10
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) grace: Option<Duration>,
 }
 
-/// Leaves room for a second attempt of that length.
+/// A retry window with room for a second attempt of this length.
 fn window(limit: Duration) -> Duration {
     limit.saturating_mul(2).max(Duration::from_secs(55))
 }
@@ -50,7 +50,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl Options {
-    /// The checks before the shop opens.
+    /// The checks at startup.
     pub(crate) fn shop(&self) -> Result<Shop, Fatal> {
         if let Some(name) = &self.require_env {
             startup::env(name)?;
@@ -75,8 +75,8 @@ impl Options {
             let retry = RetryLayer::builder().retry_window(window(limit));
             resilience = resilience
                 .attempt_timeout(limit)
-                .retry(retry.build().or_fatal("bad settings")?);
+                .retry(retry.build().or_fatal("invalid settings")?);
         }
-        resilience.build().or_fatal("bad settings")
+        resilience.build().or_fatal("invalid settings")
     }
 }

@@ -10,14 +10,14 @@ use std::{
 use tokio::time::{Instant, sleep, sleep_until};
 use tower::BoxError;
 
-/// What the shop does, without any resilience of its own.
+/// The tools of the shop, without resilience.
 #[derive(Debug)]
 pub(crate) struct Shop {
     catalog: Catalog,
     reservations: AtomicU64,
 }
 
-/// What the price service answers.
+/// The answer of the price service.
 #[derive(Debug)]
 pub(crate) enum Quoted {
     Price(Value),
@@ -28,7 +28,7 @@ pub(crate) enum Quoted {
 #[error("cannot open /srv/bookshop/authors.db as user shop with password hunter2")]
 struct AuthorsUnreadable(#[source] io::Error);
 
-/// The longest that anything here takes: a year.
+/// The longest time that a tool may take: a year.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 fn duration(field: &'static str, seconds: f64) -> Result<Duration, Failure> {
@@ -48,7 +48,7 @@ impl Shop {
         }
     }
 
-    /// The author of a book, or what a model should read instead.
+    /// The author of a book, or a failure with a message for the model.
     pub(crate) fn author(&self, book: &Book) -> Result<String, Failure> {
         Ok(self.catalog.author(&book.title)?.to_owned())
     }
@@ -66,7 +66,7 @@ impl Shop {
         })
     }
 
-    /// The author; nobody thought of books that do not exist.
+    /// The author. A missing book is an unexpected error.
     pub(crate) fn author_unchecked(&self, book: &Book) -> Result<String, BoxError> {
         match self.catalog.find(&book.title) {
             Some(author) => Ok(author.to_owned()),
@@ -82,7 +82,7 @@ impl Shop {
         favourites[favourites.len()].to_owned()
     }
 
-    /// What the price service answers, which has a rate limit.
+    /// Asks the price service, which has a rate limit.
     pub(crate) fn quote(&self, quote: &Quote, attempt: u32) -> Result<Quoted, Failure> {
         self.catalog.author(&quote.title)?;
         if attempt > quote.refusals {
@@ -110,7 +110,7 @@ impl Shop {
     ) -> Result<String, BoxError> {
         self.catalog.author(&reservation.title)?;
         if matches!(reservation.fail, Fail::Refused) && attempt == 1 {
-            // Nothing is reserved yet: the stack may call again.
+            // Nothing is reserved yet, so the stack may repeat the call.
             return Err(Failure::at_capacity(None).before_running().into());
         }
         let count = self.reservations.fetch_add(1, Relaxed) + 1;
@@ -124,7 +124,7 @@ impl Shop {
         }
     }
 
-    /// Books back on a shelf that is gone.
+    /// Puts books on a missing shelf, which is fatal.
     pub(crate) fn shelve() -> Failure {
         Failure::fatal("the shelf is gone, no call can succeed any more")
     }
@@ -136,7 +136,7 @@ impl Shop {
         Ok(format!("Slept for {} s.", nap.seconds))
     }
 
-    /// The catalog, which takes its time. Reports how many seconds are done.
+    /// Prints the catalog, slowly. Reports how many seconds have passed.
     pub(crate) async fn print<F: Future<Output = ()>>(
         &self,
         print: &Print,
@@ -173,7 +173,7 @@ impl Shop {
         let title = match genre {
             "science fiction" => "Dune",
             "cyberpunk" => "Neuromancer",
-            // The two titles below stand for a shelf that is in disorder.
+            // The titles `Broken` and `Panic` stand for a broken shop.
             other => other,
         };
         let author = self

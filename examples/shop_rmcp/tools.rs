@@ -12,7 +12,7 @@ use rmcp::{
     tool, tool_router,
 };
 
-/// Tells the client that a call has begun, if it gave a token for that.
+/// Reports the begin of a call, if the client asked for progress.
 async fn report_begin(context: &RequestContext<RoleServer>) {
     if let Some(token) = context.meta.get_progress_token() {
         let begun = ProgressNotificationParam::new(token, 0.0);
@@ -65,8 +65,8 @@ impl Bookshop {
         report_begin(&context).await;
         Ok(match self.shop.quote(&quote, attempt.number())? {
             Quoted::Price(price) => CallToolResult::structured(price),
-            // What the service answers, handed on as it is: called again only because the tool is
-            // read-only.
+            // Passes on the answer of the service unchanged. The stack repeats the call only
+            // because the tool is read-only.
             Quoted::Refused(refusal) => CallToolResult::structured_error(refusal),
         })
     }

@@ -7,7 +7,7 @@ use crate::shop::Shop;
 use std::sync::Arc;
 use tower_mcp::McpRouter;
 
-/// The router, without any resilience of its own.
+/// The router, without resilience.
 pub(crate) fn router(shop: Shop) -> McpRouter {
     let shop = Arc::new(shop);
     McpRouter::new()

@@ -29,7 +29,7 @@ pub(super) fn recommend_book(shop: &Arc<Shop>) -> Prompt {
         .handler(move |arguments: HashMap<String, String>| {
             let shop = Arc::clone(&shop);
             async move {
-                // It is required: the router has seen to it.
+                // The router has checked that it is there.
                 let genre = arguments.get("genre").map_or("", |genre| genre);
                 let text = shop.recommend_by(genre).map_err(AnyError::from)?;
                 Ok(GetPromptResult::user_message(text))

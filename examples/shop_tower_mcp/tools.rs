@@ -15,7 +15,7 @@ fn text(text: impl Into<String>) -> CallToolResult {
     CallToolResult::text(text)
 }
 
-/// Tells the client that a call has begun, if it gave a token for that.
+/// Reports the begin of a call, if the client asked for progress.
 async fn report_begin(context: &RequestContext) {
     context.report_progress(0.0, None, None).await;
 }
@@ -26,7 +26,7 @@ async fn get_author(State(shop): State<Arc<Shop>>, Json(book): Json<Book>) -> Re
 
 async fn get_author_strict(State(shop): State<Arc<Shop>>, Json(book): Json<Book>) -> Result {
     let author = shop.author_strict(&book);
-    // By itself tower-mcp makes a flagged result of a JSON-RPC error that a tool returns.
+    // Without this, tower-mcp turns a tool's JSON-RPC error into a flagged result.
     Ok(text(author.map_err(|error| {
         Failure::new(Class::InvalidInput, "").with_rpc_error(error)
     })?))
@@ -49,8 +49,8 @@ async fn quote_price(
     report_begin(&context).await;
     Ok(match shop.quote(&quote, attempt.number())? {
         Quoted::Price(price) => CallToolResult::json(price),
-        // What the service answers, handed on as it is: called again only because the tool is
-        // read-only.
+        // Passes on the answer of the service unchanged. The stack repeats the call only because
+        // the tool is read-only.
         Quoted::Refused(refusal) => {
             let mut result = CallToolResult::error(refusal.to_string());
             result.structured_content = Some(refusal);

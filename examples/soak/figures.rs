@@ -5,16 +5,16 @@ use std::{
     time::Duration,
 };
 
-/// A call that takes longer is told by itself.
+/// Calls that take longer are listed.
 const SLOW: Duration = Duration::from_secs(5);
 
-/// What became of one call.
+/// The answer to one call.
 #[derive(Clone, Default)]
 pub(crate) struct Answer {
     pub(crate) key: usize,
     pub(crate) must_not_run_twice: bool,
     pub(crate) took: Duration,
-    /// What the failure was, if it was no good answer.
+    /// The failure, unless the call succeeded.
     pub(crate) failure: Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Figures {
     pub(crate) generation: u64,
     pub(crate) lines: u64,
     pub(crate) others: Others,
-    /// Whether the last connection is subscribed as the first was.
+    /// Whether the last connection has the subscription of the first.
     pub(crate) is_subscribed: bool,
     /// How often each key ran.
     pub(crate) ran: HashMap<String, usize>,
@@ -48,7 +48,7 @@ impl Figures {
         }
     }
 
-    /// Prints them, and says whether all is well.
+    /// Prints the figures. Returns whether all checks hold.
     pub(crate) fn report(&self) -> bool {
         let count = |is_one: &dyn Fn(&Answer) -> bool| {
             self.answers.iter().filter(|answer| is_one(answer)).count()
@@ -149,6 +149,6 @@ impl Figures {
 }
 
 pub(crate) fn say(text: &str) {
-    // Whoever reads may have read enough.
+    // The reader of stdout may have gone away.
     let _ = writeln!(io::stdout(), "{text}");
 }

@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// What the server did, over all its starts.
+/// The server's ledger, over all its starts.
 #[derive(Clone)]
 pub(crate) struct Ledger {
     pub(crate) path: Arc<Path>,
@@ -82,7 +82,7 @@ impl Starts {
                 return Ok(self.last.clone());
             }
             if !line.ends_with('\n') {
-                // Not whole yet.
+                // The line is not complete yet.
                 lines.seek_relative(-i64::try_from(length)?)?;
                 return Ok(self.last.clone());
             }

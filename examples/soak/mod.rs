@@ -1,4 +1,4 @@
-//! What the soak is made of.
+//! The parts of the soak test.
 
 mod figures;
 mod ledger;
@@ -18,16 +18,16 @@ use clap::Parser;
 /// Calls a server that is killed at random moments.
 #[derive(Clone, Copy, Parser)]
 pub(crate) struct Options {
-    /// How many calls are made in all.
+    /// Number of calls
     #[arg(long, default_value = "10000")]
     pub(crate) calls: usize,
-    /// How many callers make them at the same time.
+    /// Number of concurrent callers
     #[arg(long, default_value = "8")]
     pub(crate) callers: usize,
-    /// How often the server is killed.
+    /// How often the server is killed
     #[arg(long, default_value = "300")]
     pub(crate) kills: usize,
-    /// Over HTTP instead of stdio.
+    /// Use HTTP instead of stdio
     #[arg(long)]
     pub(crate) http: bool,
 }

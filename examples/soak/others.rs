@@ -10,14 +10,14 @@ use std::{
 };
 use tokio::time::{Instant, sleep};
 
-/// What the client is subscribed to.
+/// The resource of the subscription.
 pub(crate) const SHELF: &str = "shelf:1";
 
-/// What became of the lists and reads beside the calls.
+/// The results of lists, reads and pings beside the calls.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Others {
     pub(crate) made: u64,
-    /// Those that leave a line in the log.
+    /// Reads, which leave a line in the log.
     pub(crate) reads: u64,
     pub(crate) failed: u64,
     pub(crate) longest: Duration,

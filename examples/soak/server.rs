@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::time::sleep;
 
-/// The server over HTTP, started again whenever it ends.
+/// The server over HTTP. It is started again when it ends.
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) address: String,

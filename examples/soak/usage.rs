@@ -1,6 +1,6 @@
 use std::{fs, process};
 
-/// What this process holds.
+/// The resources of this process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Usage {
     pub(crate) memory_kib: u64,
@@ -22,7 +22,7 @@ impl Usage {
             .flatten()
             .filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok())
             .filter_map(|stat| {
-                // After the name, which may hold anything: the state, and the parent.
+                // The state and the parent come after the name, which may contain any character.
                 let mut fields = stat.rsplit_once(") ")?.1.split(' ');
                 let state = fields.next()?.to_owned();
                 (fields.next()? == own).then_some(state)

@@ -1,4 +1,4 @@
-//! Where spans and metrics go: to a collector, or as JSON lines to a writer.
+//! Exports spans and metrics to a collector, or as JSON lines to a writer.
 
 use super::Result;
 use opentelemetry::{
@@ -27,12 +27,12 @@ use std::{
 };
 use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
 
-/// The variable that names the file for what the server writes.
+/// The environment variable with the file for the server's lines.
 pub(super) const FILE: &str = "BOOKSHOP_SPANS";
 
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// What exports, until its end.
+/// The exporters of a process.
 pub(super) struct Exporting {
     traces: SdkTracerProvider,
     metrics: SdkMeterProvider,
@@ -60,7 +60,7 @@ impl Exporting {
         } else {
             let exporter = JsonExporter { process, lines };
             (
-                // One by one: a process that is killed has no time for the rest of a batch.
+                // Exported one by one, because a killed process would lose the rest of a batch.
                 traces.with_simple_exporter(exporter.clone()).build(),
                 metrics.with_periodic_exporter(exporter).build(),
             )
@@ -85,7 +85,7 @@ impl Exporting {
         self.metrics.meter("bookshop")
     }
 
-    /// Exports what is left.
+    /// Exports the remaining spans and metrics.
     pub(super) fn end(self) {
         for (what, ended) in [
             ("traces", self.traces.shutdown()),
@@ -98,7 +98,7 @@ impl Exporting {
     }
 }
 
-/// Takes whole lines.
+/// A writer of whole lines.
 #[derive(Clone)]
 pub(super) struct Lines(Arc<Mutex<dyn Write + Send>>);
 
@@ -115,7 +115,7 @@ impl Lines {
     fn write(&self, line: &Value) {
         let line = format!("{line}\n");
         let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody is left to be told.
+        // There is no other place to report this error.
         let _ = writer.write_all(line.as_bytes());
     }
 }

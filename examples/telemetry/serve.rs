@@ -1,4 +1,4 @@
-//! The Bookshop in a process of its own.
+//! The Bookshop in another process.
 
 use super::{
     Result,
@@ -41,7 +41,7 @@ pub(super) fn stdio() -> ExitCode {
     serve(async |server: Server| server.run(rmcp::transport::stdio()).await)
 }
 
-/// Serves HTTP, at a free port unless it is told another one, and prints its address.
+/// Serves HTTP on the given port, or on a free one, and prints its address.
 pub(super) fn http() -> ExitCode {
     serve(serve_http)
 }
@@ -57,7 +57,7 @@ fn serve(run: impl AsyncFnOnce(Server) -> Result<(), Fatal>) -> ExitCode {
 }
 
 fn try_serve(run: impl AsyncFnOnce(Server) -> Result<(), Fatal>) -> Result<()> {
-    // stdout is the protocol's.
+    // stdout carries the protocol.
     let file = env::var_os(export::FILE).unwrap_or_else(|| "/dev/null".into());
     let exporting = Exporting::begin("server", export::file(Path::new(&file))?)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -82,7 +82,7 @@ async fn serve_http(server: Server) -> Result<(), Fatal> {
         .await
         .or_fatal(format!("cannot listen on {address}"))?;
     let address = listener.local_addr().or_fatal("no local address")?;
-    // For the client, which reads it from there.
+    // The client reads the address from stderr.
     eprintln!("listening on {address}");
     let config = StreamableHttpServerConfig::default();
     let sessions = config.cancellation_token.clone();
@@ -102,7 +102,7 @@ async fn serve_http(server: Server) -> Result<(), Fatal> {
     server.run_until(Stop::signals(), sessions_end, serve).await
 }
 
-/// A server over HTTP, as the client's process has it.
+/// A server over HTTP, as a child process of the client.
 pub(super) struct Child {
     process: process::Child,
     address: SocketAddr,
@@ -130,7 +130,7 @@ impl Child {
         Ok(())
     }
 
-    /// Asks it to end, so that its last spans are written.
+    /// Asks the server to shut down, so that its last spans are written.
     pub(super) async fn end(mut self) -> Result<()> {
         if let Some(id) = self.process.id() {
             signal("-TERM", id).await?;
