@@ -1,7 +1,7 @@
 //! Resilience middleware for MCP tool services: tower layers around any service of tool calls.
 //!
 //! Every call ends as exactly one of three things: a result, a result flagged `isError: true` that a
-//! model can act on, or a protocol error for the host. It leaves one log line. No call runs twice,
+//! model can act on, or a protocol error for the host. It leaves one log line. No call is repeated
 //! unless it did not run, or the server or the user said that a repeat is safe. No call goes out
 //! earlier than the server asked.
 //!

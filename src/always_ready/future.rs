@@ -104,9 +104,9 @@ where
                 return Poll::Ready(Err(missed.miss()));
             }
             if let Some(wait) = begin_by.map_or(Ok(None), BeginBy::held)? {
-                // What was made ready may hold a place that others need meanwhile.
+                // The service that was made ready may hold a permit that other calls need.
                 self.service = self.service.clone();
-                // It was ready: the patience counts anew for the next time.
+                // The service was ready, so the patience starts again for the next wait.
                 self.timer = None;
                 let held = self.held.insert(Box::pin(tokio::time::sleep(wait)));
                 ready!(held.as_mut().poll(cx));
@@ -118,7 +118,7 @@ where
             return Poll::Ready(Ok(window::within(begin_by, || service.call(call))));
         }
         if self.timer.is_none() {
-            // A limit that cannot be expressed is none.
+            // A limit that cannot be expressed is ignored.
             let patience = self.patience;
             let until = patience.and_then(|patience| Instant::now().checked_add(patience));
             let last_begin = self.begin_by.as_ref().and_then(BeginBy::at);
@@ -143,8 +143,8 @@ where
     }
 }
 
-/// A tool may have this layer around a client of its own. Its claims about that client's call do not
-/// hold for the tool's call.
+/// A tool may use this layer around its own client. Claims about that client's call do not hold for
+/// the tool's call.
 fn passed_on(error: impl Into<BoxError> + 'static) -> Failure {
     Failure::from_owned(error).spent()
 }

@@ -1,7 +1,7 @@
 use super::Hints;
 use std::{fmt, sync::Arc};
 
-/// The current hints of one call, also after the call was handed to the service.
+/// The current hints of one call, also after the call was passed to the service.
 ///
 /// For a call whose hints may change while it runs. A layer asks it after each failure.
 #[derive(Clone)]

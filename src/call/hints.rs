@@ -1,4 +1,4 @@
-/// What is known about a tool.
+/// Hints about a tool, from its annotations and its schema.
 ///
 /// The first two are the hints of the same name in MCP's tool annotations, with the defaults of the
 /// specification: a tool without hints changes its environment, and changes it again when it runs
@@ -42,9 +42,8 @@ impl Hints {
     ///
     /// Widespread clients check the structured content of a flagged result against that schema too,
     /// and hide the error if it does not fit. So a flagged result for such a tool has no envelope
-    /// there, and neither has one for a tool of which this is unknown. The schema also describes the
-    /// answers of the tool: a result without a flag is a success, whatever its structured content
-    /// looks like.
+    /// there. The same holds if it is unknown whether there is a schema. The schema also describes
+    /// the answers of the tool, so a result without a flag is a success for any structured content.
     #[must_use]
     pub const fn output_schema(mut self, declared: bool) -> Self {
         self.output_schema = Some(declared);

@@ -74,7 +74,7 @@ impl IdempotencyKey {
         Self(format!("{random:032x}").into())
     }
 
-    /// The key of a later round of the call that has this key, where each round needs one of its own.
+    /// The key of a later round of the call, for a server that needs another key for each round.
     #[cfg(feature = "rmcp-client")]
     pub(crate) fn of_round(&self, round: usize) -> Self {
         use sha2::{Digest, Sha256};

@@ -25,7 +25,7 @@ impl Method {
         }
     }
 
-    /// What the name of the call is: the key for it in a log line or an error.
+    /// The kind of the call's name. It is the key of the name in a log line or an error.
     #[must_use]
     pub const fn subject(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What a layer knows of a request and a result: two small traits.
+//! What a layer sees of a request and a result: two small traits.
 //!
 //! | Type | Is |
 //! |---|---|

@@ -14,14 +14,14 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// The longest that an attempt may go on without an answer or a report of progress.
+    /// How long an attempt may go on without an answer or a report of progress.
     pub attempt_timeout: Option<Duration>,
-    /// The longest that the whole call may go on without an answer or a report of progress, and the
-    /// time in which it may be made again.
+    /// How long the whole call may go on without an answer or a report of progress. Also the time
+    /// in which it may be repeated.
     pub deadline: Option<Duration>,
-    /// How many attempts are made in all, the first included; 1 for no repeat.
+    /// The number of attempts, including the first. 1 for no repeat.
     pub max_attempts: Option<u32>,
-    /// Whether the call may run twice, whatever its hints say.
+    /// Whether the call may run twice. Overrides its hints.
     pub repeat_ok: Option<bool>,
 }
 

@@ -54,18 +54,18 @@ struct Shared {
     // Nanoseconds from the first tick to the last.
     last: AtomicU64,
     pause: Mutex<Option<Pause>>,
-    // The ledger of the call's log, for layers that run in a task of their own.
+    // The ledger of the call's log, for layers in another task.
     ledger: Mutex<Option<Ledger>>,
 }
 
-/// A wait between two attempts and its reason, for an adapter that tells the caller.
+/// A wait between two attempts and its reason, for an adapter that reports it to the caller.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
     not(feature = "rmcp"),
     allow(dead_code, reason = "only adapters of servers tell of it")
 )]
 pub(crate) struct Pause {
-    /// What the last attempt failed with.
+    /// The class of the last attempt's failure.
     pub(crate) class: Class,
     /// The wait that the failure asked for.
     pub(crate) asked: Option<Duration>,

@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 /// A request to run one tool, or to read one resource or prompt.
 ///
-/// Only [`name`](Self::name) has no default. Whatever a request does not provide is unknown: a log
-/// line leaves it out, and a tool without hints is not run twice.
+/// Only [`name`](Self::name) has no default. Everything that a request does not provide is unknown.
+/// A log line leaves it out, and a tool without hints is not run twice.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool call",
     label = "this request type does not implement `ToolCall`",
@@ -39,8 +39,8 @@ pub trait ToolCall {
         Hints::new()
     }
 
-    /// The source of the hints, if they may change while the call runs. It is asked also after the
-    /// last attempt was handed to the service.
+    /// The source of the hints, if they may change while the call runs. It is also asked after the
+    /// last attempt was passed to the service.
     fn hint_source(&self) -> Option<HintSource> {
         None
     }
@@ -89,23 +89,24 @@ pub trait ToolCall {
         false
     }
 
-    /// Who makes the call, in any form that distinguishes callers, such as the `Authorization` of the
-    /// HTTP request. `None` if all callers are one.
+    /// The identity of the caller, in any form that distinguishes callers, such as the
+    /// `Authorization` of the HTTP request. `None` if all callers share one identity.
     fn identity(&self) -> Option<Cow<'_, [u8]>> {
         None
     }
 
-    /// What continues an earlier round of the same call: `inputResponses` and `requestState`. Each
-    /// round runs once.
+    /// The continuation of an earlier round of the same call: `inputResponses` and `requestState`.
+    /// Each round runs once.
     fn continuation(&self) -> Option<Value> {
         None
     }
 
-    /// The `requestState` of the call, whether it has one or not. `None` unless you say otherwise.
+    /// The `requestState` of the call, set or not. Default: `None`.
     ///
-    /// [`idempotency`](crate::idempotency#rounds) takes the number of the round off it, which it put
-    /// into [`StoredResult::request_state_mut`](crate::idempotency::StoredResult::request_state_mut):
-    /// implement both, or neither.
+    /// [`idempotency`](crate::idempotency#rounds) removes the number of the round from it, which it
+    /// has put into
+    /// [`StoredResult::request_state_mut`](crate::idempotency::StoredResult::request_state_mut).
+    /// Implement both or neither.
     fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
         None
     }

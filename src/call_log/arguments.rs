@@ -29,7 +29,7 @@ pub enum ArgumentLogging {
 const MAX_DEPTH: usize = 120;
 
 impl ArgumentLogging {
-    /// Finds the values that have to be masked wherever else they are quoted.
+    /// Finds the values that have to be masked in other texts too.
     pub(super) fn look(self, arguments: Arguments<'_>) -> Found {
         match self {
             // They are on the line anyway.

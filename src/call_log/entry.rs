@@ -30,7 +30,7 @@ pub(super) struct Entry {
 
 struct Open {
     config: Arc<Config>,
-    // In force while anything about this call is written.
+    // The redaction for every text about this call.
     redaction: Option<Arc<Redaction>>,
     ledger: Ledger,
     begun: Instant,
@@ -125,7 +125,7 @@ impl Entry {
         }
     }
 
-    /// What the inner layers noted about the call.
+    /// The notes of the inner layers.
     pub(super) fn ledger(&self) -> Option<&Ledger> {
         self.open.as_ref().map(|open| &open.ledger)
     }
@@ -219,7 +219,7 @@ impl Open {
         }
         let held = held.total().min(latency);
         let waited = waited(&retries).saturating_add(held).min(latency);
-        // The caller of a tool sees a flagged result, whatever the failure was before.
+        // The caller sees a flagged result, so the failure before it does not count.
         let passed = failure.filter(|_| is_error.is_none());
         let status_code = passed.and_then(Failure::rpc_error);
         let status_code = status_code.map(|error| error.code.to_string());

@@ -90,7 +90,7 @@ impl Writer {
         self.string_within(text, self.room());
     }
 
-    /// A string, cut after so many bytes.
+    /// A string, cut after this many bytes.
     pub(super) fn string_within(&mut self, text: &str, room: usize) {
         self.out.push('"');
         escape(&mut self.out, text, room.max(CUT.len()));

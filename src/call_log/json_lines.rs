@@ -64,8 +64,8 @@ impl JsonLines {
         }
     }
 
-    /// Writes to stderr, by a handle of its own: where nobody reads stderr, only this log has to
-    /// wait, and nothing else that prints there.
+    /// Writes to stderr with a handle of its own. If stderr has no reader, only this log blocks,
+    /// and no other code that prints there.
     #[must_use]
     pub fn stderr() -> Self {
         Self::new(stderr())

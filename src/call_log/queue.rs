@@ -23,7 +23,7 @@ const CAPACITY: usize = 16 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Queue {
     counts: Arc<Counts>,
-    // Dropped in this order: the thread that is woken sees that there are no more messages.
+    // Dropped in this order, so that the woken thread sees the end of the messages.
     messages: Sender<Message>,
     thread: UnparkOnDrop,
 }
@@ -35,7 +35,7 @@ pub(super) enum Message {
     Flush(SyncSender<()>),
 }
 
-/// What the calls and the thread count.
+/// Counters of the calls and of the thread.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     lost: AtomicU64,
@@ -84,7 +84,7 @@ impl Queue {
             return;
         }
         self.thread.0.unpark();
-        // Flushed or timed out: nobody waits longer.
+        // Flushed or timed out: stop waiting in both cases.
         let _ = is_flushed.recv_timeout(at_most);
     }
 }
@@ -98,7 +98,7 @@ impl Counts {
         self.lost.fetch_add(1, Relaxed);
     }
 
-    /// Whether a line of so many bytes is the only one that is not yet dealt with.
+    /// Whether a line of this size is the only one in the queue.
     pub(super) fn is_last(&self, bytes: usize) -> bool {
         self.bytes.load(SeqCst) <= bytes
     }
@@ -107,7 +107,7 @@ impl Counts {
         self.bytes.fetch_sub(bytes, SeqCst);
     }
 
-    /// Runs `sleep` if no line waits. Whoever hands over a line from now on wakes the thread.
+    /// Runs `sleep` if no line waits. From now on, a caller that sends a line wakes the thread.
     pub(super) fn sleep(&self, sleep: impl FnOnce()) {
         // In this order, and a call in the other one: one of the two sees the other.
         self.is_asleep.store(true, SeqCst);

@@ -196,8 +196,8 @@ impl Record<'_> {
         self.was_unflagged
     }
 
-    /// Whether the answer comes from the store of [idempotency](crate::idempotency) keys, so that the
-    /// tool did not run for this call.
+    /// Whether the answer comes from the [idempotency](crate::idempotency) store, so that the tool
+    /// did not run for this call.
     #[must_use]
     pub fn was_replayed(&self) -> bool {
         self.was_replayed

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 256;
 /// Whether a member is secret: its key names a secret, or another member names it.
 pub(super) fn is_secret(object: &Map<String, Value>, key: &str, value: &Value) -> bool {
     let is_named = match value {
-        // A flag is no secret.
+        // A flag is not a secret.
         Value::Null | Value::Bool(_) => return false,
         Value::Number(_) => text::is_name_of_secret_number(key),
         _ => text::is_secret_name(key),

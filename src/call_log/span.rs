@@ -81,7 +81,7 @@ impl End<'_> {
             Some(message) => shown(message, NAME_LIMIT),
             None => escaped(self.error.unwrap_or_default(), NAME_LIMIT, &[]),
         });
-        // At once, since some subscribers write all fields anew for each record.
+        // Recorded at once, since some subscribers write all fields again for each record.
         tracing::record_all!(
             span,
             "mcp_resilience.outcome" = self.outcome.as_str(),

@@ -12,13 +12,13 @@ use std::{
 
 /// How long a line waits at most for a writer that has nothing else to do.
 ///
-/// Waking a thread costs whoever wakes it 6 to 8 µs, so no call does while there are calls: the thread looks by itself.
+/// Waking a thread costs 6 to 8 µs, so a call does not do it while the thread polls by itself.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// How often it looks in vain before it sleeps until the next line: for a second.
 const LOOKS: u32 = 500;
 
-/// Writes what is sent until nobody can send any more.
+/// Writes lines until all senders are gone.
 pub(super) fn run(writer: impl Write, messages: &Receiver<Message>, counts: &Counts) {
     let mut lines = Lines {
         writer,

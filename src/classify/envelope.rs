@@ -19,10 +19,10 @@ type Object = Map<String, Value>;
 /// longest.
 #[derive(Debug)]
 pub(super) struct Envelope {
-    // The server, in a structured form; or anybody, in a text.
+    // The server in a structured form, or any source in a text.
     speaker: Witness,
     named: Option<Named>,
-    // Who says that a repeat of its code is safe.
+    // Which source says that a repeat is safe because of the code.
     repeatable: Option<Witness>,
     code: Option<Code>,
     message: Option<String>,
@@ -51,7 +51,7 @@ impl Envelope {
         Self::read(value, Witness::Hearsay, Lookup::BUILT_IN).into_failure(Named::of(class))
     }
 
-    /// Reads any JSON value. A value that is no envelope gives an empty one.
+    /// Reads any JSON value. A value that is not an envelope gives an empty one.
     pub(super) fn read(value: &Value, speaker: Witness, lookup: Lookup<'_>) -> Self {
         let mut envelope = Self::empty(speaker);
         if let Value::Object(object) = value {
@@ -110,7 +110,7 @@ impl Envelope {
         }
     }
 
-    /// Makes a failure with all that the envelope says.
+    /// Makes a failure with all details of the envelope.
     pub(super) fn into_failure(self, named: Named) -> Failure {
         let (retryable, by) = match (self.retryable, self.repeatable) {
             (None, Some(witness)) => (Some(true), witness),
@@ -233,8 +233,7 @@ fn says_yes(key: &str, value: &Value) -> bool {
     is_one_of(known::RETRYABLE, key) && *value == Value::Bool(true)
 }
 
-/// It is read under more names than a "yes": in a text, as a number, or in a word of the server's
-/// own.
+/// A "no" is read in more forms than a "yes": in a text, as a number, or as a code of the server.
 fn says_no(key: &str, value: &Value) -> bool {
     let is_word = |words: &[&str]| {
         let text = value.as_str().map(str::trim);

@@ -12,7 +12,7 @@ pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
 
 /// The user's rules come first.
 fn by_rule(error: &(dyn Error + 'static), is_returned: bool, rules: &Rules) -> Option<Failure> {
-    // A failure with a class counts with all that it holds, so its sources are not read.
+    // A classified failure is complete, so its sources are not read.
     let has_no_name = |cause: &&(dyn Error + 'static)| {
         let failure = cause.downcast_ref::<Failure>();
         failure.is_none_or(|failure| failure.class() == Class::Crash)

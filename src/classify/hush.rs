@@ -16,8 +16,8 @@ thread_local! {
 /// Keeps the panics that [`Classify`](super::Classify) catches off stderr. They are failures of class
 /// [`Crash`](crate::Class::Crash), which then have the place of the panic.
 ///
-/// Without it, the messages of panics are between the lines of a log on stderr. And if nobody reads
-/// stderr, the thread that panics would wait for ever.
+/// Without it, the messages of panics are between the lines of a log on stderr. If stderr has no
+/// reader, the thread that panics would block for ever.
 ///
 /// Call it once at the start of a server that logs its calls. It sets a hook for the whole process.
 /// The hook passes all other panics to the hook that was there before. A panic that the tool itself

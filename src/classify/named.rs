@@ -1,6 +1,6 @@
 use crate::failure::{Class, Delivery, Failure, Witness};
 
-/// The meaning of a word, a number or a text: a class, a delivery, and who says so.
+/// The meaning of a code, a number or a text: a class, a delivery, and the source of the claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Named {
     pub(super) class: Class,
@@ -44,9 +44,9 @@ impl Named {
         }
     }
 
-    /// The same, at the place where it was read: the server speaks there itself, or anybody may.
+    /// The same, with the source of the claim at this place: the server, or any text.
     ///
-    /// A meaning of the user's holds wherever an answer speaks of the call.
+    /// A meaning that the user set counts in every place about the call.
     pub(super) fn read_from(self, place: Witness) -> Self {
         match (self.by, place) {
             (Witness::Server, Witness::Hearsay) => Self::unknown(self.class),

@@ -19,8 +19,8 @@ pub(super) struct Place<'a> {
     /// Whether it is about the call itself. A part may be about a call of the tool's own. If that was
     /// refused, the tool may still have run.
     pub(super) is_the_call: bool,
-    /// Whether it tells of the failure and nothing else, and so do the objects around it. Beside
-    /// other members it may be about a part. Only the user may know better.
+    /// Whether it, and each object around it, describes the failure and nothing else. Beside other
+    /// members it may be about a part. Only the user may know better.
     pub(super) is_alone: bool,
 }
 
@@ -30,8 +30,8 @@ pub(super) struct Place<'a> {
 /// under a protocol's name (`adcp_error`), or as `data` or `details`.
 ///
 /// About the call or a part of the work: the only member under another name of an error
-/// (`mail_error`), `data` and `details` beside other members, and the first of `errors`. If any
-/// member tells of something else than the failure, all objects are about a part.
+/// (`mail_error`), `data` and `details` beside other members, and the first of `errors`. If a
+/// member describes something other than the failure, all objects are about a part of the call.
 ///
 /// An object under another name speaks of something else, such as a mail that could not be sent after
 /// the work was done.

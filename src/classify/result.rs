@@ -34,8 +34,8 @@ pub(crate) fn name_result<R: ToolResult>(result: R) -> Result<R, Failure> {
     classify(result, &Rules::default())
 }
 
-/// The user's rules and words for a flagged result of which a connection has made a failure, since it knew
-/// of a wait besides.
+/// Applies the user's rules and words to a flagged result that a connection turned into a failure,
+/// because a header had a wait.
 pub(super) fn read_again<R: ToolResult>(mut failure: Failure, rules: &Rules) -> Failure {
     if !failure.is_unclassified_result() {
         return failure;

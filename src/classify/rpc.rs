@@ -54,10 +54,10 @@ fn by_number(number: i64, envelope: &Envelope) -> Named {
     }
 }
 
-/// Applies the user's words to a JSON-RPC error of which a connection has made a failure before. The
-/// connection knows only the built-in names.
+/// Applies the user's words to a JSON-RPC error that a connection has already turned into a failure.
+/// The connection knows only the built-in names.
 ///
-/// What it knew besides the error stays, such as an HTTP status, which wins over a number.
+/// Keeps other details of the connection, such as an HTTP status, which wins over a number.
 ///
 /// Only the meanings that the user gave are the user's claims. A built-in refusal that the user's
 /// words only help to find stays the server's, and is lost if the failure's own was lost.

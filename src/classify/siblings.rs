@@ -1,6 +1,6 @@
-//! Whether an object tells of a failure and nothing else.
+//! Whether an object describes a failure and nothing else.
 //!
-//! `{"sent": 2, "error": {"code": "rate_limited"}}` tells of two mails that were sent, and of a third
+//! `{"sent": 2, "error": {"code": "rate_limited"}}` reports two mails that were sent, and a third
 //! that was refused. So a code means that the call itself was refused only if all other members
 //! describe a failure.
 
@@ -15,10 +15,10 @@ type Object = Map<String, Value>;
 /// How deep objects are followed.
 const DEPTH: usize = 4;
 
-/// Members that describe a failure, whatever their value.
+/// Members that describe a failure with any value.
 #[rustfmt::skip]
 const NAMES: &[&str] = &[
-    // What happened.
+    // Names for what happened.
     "message", "msg", "detail", "description", "title", "type", "kind", "instance", "reason", "code",
     "errcode", "status", "statuscode", "statustext", "statusmessage", "category", "class", "severity",
     "level", "causechain", "issues", "field", "fields", "param", "parameter", "argument",
@@ -32,7 +32,7 @@ const NAMES: &[&str] = &[
     // Which limit was reached.
     "limit", "limits", "limitkey", "current", "remaining", "reset", "quota", "window", "usage", "used",
     "max", "ratelimit", "ratecurrent", "concurrency", "rpm", "policy",
-    // What to do.
+    // Names for what to do.
     "hint", "hints", "guidance", "suggestion", "suggestions", "help", "helpurl", "nextstep",
     "nextactions", "docs", "docsurl", "documentation", "documentationurl", "moreinfo", "upgradeurl",
 ];
@@ -47,13 +47,13 @@ const OF_THE_CALL: &[&str] = &[
     "toolerror",
 ];
 
-/// Members that tell of a failure if they are false.
+/// Members that describe a failure if they are false.
 const SUCCESS: &[&str] = &["ok", "success", "succeeded", "successful"];
 
 /// Lists of what is wrong.
 const LISTS: &[&str] = &["details", "errors"];
 
-/// Whether every member tells of the failure.
+/// Whether every member describes the failure.
 pub(super) fn tells_only_of_a_failure(object: &Object, lookup: Lookup<'_>) -> bool {
     is_told(object, lookup, DEPTH)
 }

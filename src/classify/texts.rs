@@ -42,8 +42,8 @@ pub(super) fn class_of_message(code: i32, message: &str, session: Session) -> Op
         return Some(Named::of(*class));
     }
     if known::SESSION_LOSS_NUMBERS.contains(&code) && is_session_loss(text) {
-        // It may mean a session that the tool had with a server of its own. The connection's own
-        // server refuses a request of an unknown session by an HTTP status.
+        // It may mean a session of the tool with another server. The connection's own server
+        // refuses a request of an unknown session by an HTTP status.
         return match session {
             Session::Untold => Some(Named::of(Class::SessionLost)),
             Session::None => None,

@@ -18,8 +18,8 @@ use crate::failure::{
 /// Codes of other public servers. Those of the [table](crate::failure#the-classes) are documented,
 /// and are there.
 ///
-/// None says that the call did not run: most come from an API behind a tool, and the tool may have
-/// done something before. If the codes of a server mean its own calls, add them by
+/// None of them says that the call did not run. Most come from an API behind a tool, and the tool
+/// may have had an effect before. If the codes of a server mean its own calls, add them by
 /// [`Words::refusal_code`](super::Words::refusal_code).
 #[rustfmt::skip]
 pub(super) const CODES: &[(&str, Class)] = &[
@@ -79,8 +79,8 @@ pub(super) const NUMBERS: &[(i64, Class)] = &[
 /// The number of a proposal for rate limits. By definition it is a refusal, and it has a wait.
 pub(super) const RATE_LIMITED: i64 = -32023;
 
-/// Numbers with other meanings, which mean this only together with a wait: the proposal's, what
-/// servers use meanwhile, and what two gateways chose.
+/// Numbers with other meanings, which mean this only together with a wait: of a proposal, of
+/// servers until it is accepted, and of two gateways.
 pub(super) const NUMBERS_WITH_A_WAIT: &[i64] = &[RATE_LIMITED, -32029, -32105, -33001];
 
 /// Fields of a code.
@@ -218,7 +218,7 @@ pub(super) const WHOLE: &[(&str, Class)] = &[
     ("tool not found", NotFound),
 ];
 
-/// What SDKs write before a tool's own message. Without a message, the tool crashed.
+/// The prefixes that SDKs write before a tool's own message. Without a message, the tool crashed.
 #[rustfmt::skip]
 pub(super) const HEADLINES: &[(&str, &str)] = &[
     // Python.

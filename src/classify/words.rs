@@ -13,9 +13,9 @@ type Name = Cow<'static, str>;
 /// the names of envelopes are compared letter by letter.
 ///
 /// Two meanings are dangerous: that the call **did not run**, and that a repeat is safe. Such a call
-/// is repeated, whatever its tool does, even if the code is in JSON in a text. So they have methods
-/// of their own: [`refusal_code`](Self::refusal_code), [`refusal_begins`](Self::refusal_begins) and
-/// [`repeatable_code`](Self::repeatable_code).
+/// is repeated even if its tool may not run twice, and even if the code is in JSON in a text. So
+/// they have methods of their own: [`refusal_code`](Self::refusal_code),
+/// [`refusal_begins`](Self::refusal_begins) and [`repeatable_code`](Self::repeatable_code).
 ///
 /// # Example
 ///

@@ -10,8 +10,8 @@
 //! | [`Class::Fatal`](crate::Class::Fatal) | gets the failure | get a fatal failure in general words. The masked cause is its source, for the log. `poll_ready` fails, unless the layer is [`answering`](FatalLayer::answering) | ends with exit code 1 and the reason on stderr |
 //! | any other failure | gets the failure | go on | goes on |
 //!
-//! Only one stack ends. If a tool calls on through a stack of its own, and that one has shut, its
-//! failure is [`Disabled`](crate::Class::Disabled) for the stack around the tool.
+//! Only one stack ends. If a tool uses a stack of its own that has shut down, its failure is
+//! [`Disabled`](crate::Class::Disabled) for the stack around the tool.
 //!
 //! # What is fatal
 //!

@@ -20,7 +20,7 @@ use crate::{
 use serde_json::{Map, Value};
 use std::{fmt, sync::Arc};
 
-/// What a detector sees of a result without a flag.
+/// The parts of an unflagged result that a detector sees.
 #[derive(Debug)]
 pub struct Unflagged<'a> {
     structured: Option<&'a Value>,

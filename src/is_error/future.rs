@@ -110,7 +110,7 @@ fn flag_in<R: ToolResult>(
         return Ok(result);
     }
     let id = ledger.map_or_else(CallId::random, Ledger::id);
-    // If there is no log, the operator still has to see a crash.
+    // Without a call log, report the crash as an event.
     if failure.class() == Class::Crash && ledger.is_none() {
         report(&failure, id);
     }

@@ -7,7 +7,7 @@ use arrayvec::ArrayString;
 /// The longest name that needs no allocation.
 const IN_PLACE: usize = 48;
 
-/// The name and method of a call, after the call itself was handed on.
+/// The name and method of a call, kept after the call was passed on.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     method: Method,

@@ -1,7 +1,7 @@
 //! Settings for single tools: limits of time, attempts, waits, whether a repeat is safe, and the
 //! budget.
 //!
-//! A [`Policy`] holds the settings that differ. What it leaves out is as the layer has it.
+//! A [`Policy`] holds the settings that differ. Settings that it does not have come from the layer.
 //! [`Policies`] say which calls a policy is for. [`timeout`](crate::timeout) and
 //! [`retry`](crate::retry) read both; the [preset](crate::preset) takes them once and gives them to
 //! both.

@@ -21,7 +21,7 @@ use std::time::Duration;
 pub struct Policy {
     pub(crate) attempt_timeout: Option<Duration>,
     pub(crate) ceiling: Option<Duration>,
-    // The inner `None` means that there is none.
+    // The inner `None` means no limit.
     pub(crate) deadline: Option<Option<Duration>>,
     pub(crate) retry_window: Option<Option<Duration>>,
     pub(crate) max_attempts: Option<u32>,
@@ -109,8 +109,8 @@ impl Policy {
         self
     }
 
-    /// Sets whether a repeat is safe, whatever the hints of the tool and the layer's
-    /// [`repeat_ok`](crate::retry::RetryBuilder::repeat_ok) say.
+    /// Sets whether a repeat is safe. Overrides the hints of the tool and the layer's
+    /// [`repeat_ok`](crate::retry::RetryBuilder::repeat_ok).
     pub fn repeat_ok(mut self, may_run_twice: bool) -> Self {
         self.repeat_ok = Some(may_run_twice);
         self

@@ -107,8 +107,8 @@ impl<L, M> ResilienceBuilder<L, M> {
     }
 
     /// Settings for every call without a policy [of its tool](Self::policies): limits of time,
-    /// attempts, waits, budget. What the policy leaves out is as the [retry](Self::retry) layer has
-    /// it.
+    /// attempts, waits, budget. Settings that the policy does not have come from the
+    /// [retry](Self::retry) layer.
     ///
     /// ```
     /// use mcp_resilience::{ResilienceLayer, policy::Policy};
@@ -149,7 +149,7 @@ impl<L, M> ResilienceBuilder<L, M> {
 
     /// The [observer](crate::observe) of all layers, in place of
     /// [`TracingEvents`](crate::observe::TracingEvents). A layer with an observer of its own keeps
-    /// that one; a [`fatal`](Self::fatal) layer tells both.
+    /// that one. A [`fatal`](Self::fatal) layer reports to both.
     ///
     /// ```
     /// use mcp_resilience::{

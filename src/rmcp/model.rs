@@ -1,4 +1,4 @@
-//! What the layers see of rmcp's own types.
+//! Implements the layers' traits for rmcp's own types.
 
 use crate::{
     call::{Arguments, Flagged, Method, ToolCall, ToolResult},

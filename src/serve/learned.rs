@@ -11,7 +11,7 @@ pub(crate) const PAGES: usize = 100;
 /// The most tools that are remembered.
 const CAPACITY: usize = 10_000;
 
-/// What a handler's own lists say about its tools.
+/// Hints from a handler's own lists of tools.
 ///
 /// One for all clones and clients. A handler may list other tools to other clients, or change them
 /// over time, and its announcements are not seen here. So a hint counts only if every list so far had
@@ -33,7 +33,7 @@ impl Learned {
         let _ = self.0.has_list.set(());
     }
 
-    /// What a page says about a tool counts as far as it agrees with the earlier lists.
+    /// Hints on a page count only if they agree with the earlier lists.
     pub(crate) fn add<'a>(&self, page: impl IntoIterator<Item = (&'a str, Hints)>) {
         let by_name = self.0.by_name.write();
         let mut by_name = by_name.unwrap_or_else(PoisonError::into_inner);
@@ -60,7 +60,7 @@ impl Learned {
         self.0.has_list.get().is_some()
     }
 
-    /// Asks for the list, unless one was seen. Calls that come meanwhile wait too.
+    /// Asks for the list, unless one was seen. Calls that come in the meantime wait too.
     pub(crate) async fn ask_once<F: Future<Output = ()>>(&self, ask: impl FnOnce() -> F) {
         self.0.has_list.get_or_init(ask).await;
     }

@@ -21,7 +21,7 @@ const LAST_FLUSH: Duration = Duration::from_secs(1);
 /// 10 s after SIGTERM or later.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// What ends a server, and what it waits for then. Clones are for the same server.
+/// When a server ends, and what it waits for. Clones are for the same server.
 #[derive(Clone)]
 pub(crate) struct Lifetime {
     pub(crate) fatal: FatalHandle,
@@ -48,7 +48,7 @@ impl Lifetime {
 
     pub(crate) async fn flush(&self) {
         if let Some(log) = self.log.clone() {
-            // It blocks its thread. If there is none, the runtime is ending.
+            // It blocks its thread. Without a runtime, it is shutting down.
             let _ = tokio::task::spawn_blocking(move || log.flush(LAST_FLUSH)).await;
         }
     }
@@ -82,7 +82,7 @@ impl Lifetime {
                 _ = server.fatal.wait() => {}
                 () = stop.next() => {}
             }
-            // If the server is gone, nobody waits for it.
+            // If the server is gone, there is no receiver.
             let _ = begin_end.send(());
             server.running.end(server.grace, stop.next()).await;
             sleep(MOMENT).await;
@@ -90,11 +90,11 @@ impl Lifetime {
             let _ = sessions_end.send(());
         };
         let overdue = async {
-            // An error: the server dropped the shutdown, and ends for a reason of its own.
+            // An error means that the server dropped the shutdown and ends for another reason.
             if end_begun.await.is_err() {
                 pending::<()>().await;
             }
-            // Or the server dropped the shutdown meanwhile.
+            // Or the server dropped the shutdown in the meantime.
             let _ = sessions_ended.await;
             sleep(CLOSE).await;
         };

@@ -31,7 +31,7 @@ pub(crate) fn exchange(error: RpcError) -> BoxError {
     })
 }
 
-/// Takes the newest kept error that this one stands for.
+/// Takes the newest kept error that belongs to this one.
 pub(crate) fn take(is_it: impl Fn(&RpcError) -> bool) -> Option<BoxError> {
     KEPT.with(|kept| {
         let mut kept = kept.borrow_mut();
@@ -97,7 +97,7 @@ pub(crate) fn answer(failure: &Failure) -> RpcError {
     }
 }
 
-/// What a client learns of a crash.
+/// The text for a client about a crash.
 fn crash() -> RpcError {
     RpcError::new(RpcError::INTERNAL_ERROR, "internal error", None)
 }
@@ -112,7 +112,7 @@ pub(crate) fn report_panic(panic: &Failure) -> RpcError {
     error
 }
 
-/// The source of a failure of which only the log knows.
+/// The source of a failure, for the log only.
 #[derive(Debug, thiserror::Error)]
 #[error("thrown outside of its call, and logged there under the id {id}")]
 struct Elsewhere {

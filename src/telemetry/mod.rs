@@ -126,7 +126,7 @@ pub(crate) fn fail(span: &Span, failure: &Failure) {
         Some(error) => shown(&error.message, NAME_LIMIT),
         None => shown(&failure.redacted_chain(), NAME_LIMIT),
     };
-    // At once, since some subscribers write all fields anew for each record.
+    // Recorded at once, since some subscribers write all fields again for each record.
     tracing::record_all!(
         span,
         "error.type" = &*error_type(failure),

@@ -49,8 +49,8 @@ impl TimeoutBuilder {
     }
 
     /// What [watches](crate::observe) attempts that run into a limit. You do not need it in the
-    /// preset, or under a [`retry`](crate::retry) with an observer: that one tells of each limit, and
-    /// knows the attempt. If both have an observer, the event comes once.
+    /// preset, or under a [`retry`](crate::retry) with an observer: `retry` reports each limit, with
+    /// the number of the attempt. If both have an observer, the event comes once.
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observers = Observers::new(observer);
         self

@@ -63,7 +63,7 @@ impl Watched {
         let due = |begun| call::due(begun, progress, limit, ceiling);
         if timer.is_none() {
             let begun = Instant::now();
-            // A limit that cannot be expressed is none.
+            // A limit that cannot be expressed is ignored.
             *timer = due(begun).map(|due| Timer::until(due, begun));
         }
         let Some(timer) = timer else {

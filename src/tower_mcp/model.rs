@@ -1,4 +1,4 @@
-//! What the layers see of tower-mcp's own types.
+//! Implements the layers' traits for tower-mcp's own types.
 
 use crate::{
     call::{Arguments, Flagged, Hints, Method, ToolCall, ToolResult},
@@ -30,7 +30,7 @@ impl ToolCall for ReadResourceParams {
     }
 }
 
-/// Without its arguments, which are no JSON: [`ServerCall`](super::ServerCall) has them.
+/// Without its arguments, which are not JSON: [`ServerCall`](super::ServerCall) has them.
 impl ToolCall for GetPromptParams {
     fn method(&self) -> Method {
         Method::GetPrompt

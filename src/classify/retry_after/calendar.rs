@@ -160,7 +160,7 @@ impl Parts {
             return None;
         }
         self.has_century = word.len() > 2;
-        // A longer one is no number here, but a year all the same.
+        // A longer year does not fit a number here, but is a year.
         set(&mut self.year, word.parse().unwrap_or(u64::MAX))
     }
 
@@ -197,7 +197,7 @@ impl Parts {
         }
     }
 
-    /// A zone follows the time. Said twice, as Go and JavaScript do, the number counts.
+    /// A zone follows the time. Go and JavaScript write the zone twice. The number counts.
     fn add_zone(&mut self, word: &str) -> Option<()> {
         self.time?;
         let zone = Zone::read(word)?;
@@ -280,7 +280,7 @@ fn place(names: &[&str], word: &str) -> Option<u32> {
     u32::try_from(at + 1).ok()
 }
 
-/// Each part stands once.
+/// Each part occurs once.
 fn set<T>(part: &mut Option<T>, value: T) -> Option<()> {
     let is_first = part.is_none();
     *part = Some(value);

@@ -88,7 +88,7 @@ pub fn in_headers<'a>(values: impl IntoIterator<Item = &'a str>) -> Option<Durat
 }
 
 /// Reads the `retryAfterMs` of a JSON-RPC error -32023. By its proposal it wins over the header of
-/// the same answer. Zero is no wait, and does not win.
+/// the same answer. Zero is not a wait, and does not win.
 #[must_use]
 pub fn in_rate_limited(error: &RpcError) -> Option<Duration> {
     let data = error.data.as_ref()?.as_object()?;

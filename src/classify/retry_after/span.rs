@@ -59,7 +59,7 @@ pub(super) fn with_units(text: &str) -> Option<Duration> {
     Some(total)
 }
 
-/// What follows a comma or an `and`, and whether there is one.
+/// The text after a comma or an `and`, and whether there is one.
 fn joined(text: &str) -> (bool, &str) {
     let rest = text.strip_prefix(',').unwrap_or(text).trim_start();
     let rest = match rest.split_at_checked(4) {
@@ -85,7 +85,7 @@ fn next_smaller(unit: u128) -> Option<u128> {
     }
 }
 
-/// Hours, minutes and seconds: `00:02:00`. Days may stand before a point: `1.00:02:00`.
+/// Hours, minutes and seconds: `00:02:00`. Days may come before a point: `1.00:02:00`.
 pub(super) fn clock(text: &str) -> Option<Duration> {
     let mut pieces = text.trim().split(':');
     let (hours, minutes, seconds) = (pieces.next()?, pieces.next()?, pieces.next()?);
@@ -171,7 +171,7 @@ pub(super) fn unit_nanos(unit: &str) -> Option<u128> {
 /// A number without a sign, times a unit.
 fn amount_of(text: &str, unit: u128) -> Option<Duration> {
     decimal(text, unit).or_else(|| {
-        // Only an exponent is left. `inf` and `nan` are no numbers here.
+        // Only an exponent is left. `inf` and `nan` do not count as numbers.
         let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
         is_number.then(|| from_float(text.parse().ok()?, unit))?
     })
@@ -206,7 +206,7 @@ fn decimal(text: &str, unit: u128) -> Option<Duration> {
     if !has_digits || !is_digits(whole) || !is_digits(fraction) {
         return None;
     }
-    // Eighteen places below the unit; whatever is left below that counts as one more.
+    // Eighteen decimal places. A rest below them is rounded up.
     let (kept, lost) = fraction.split_at(fraction.len().min(18));
     let scale = 10_u128.pow(u32::try_from(kept.len()).ok()?);
     let part = digits(kept).saturating_mul(unit).div_ceil(scale);
@@ -222,7 +222,7 @@ fn decimal(text: &str, unit: u128) -> Option<Duration> {
 fn digits(text: &str) -> u128 {
     match text {
         "" => 0,
-        // Only too many of them are no number.
+        // Parsing fails only if there are too many digits.
         text => text.parse().unwrap_or(u128::MAX),
     }
 }

@@ -3,7 +3,7 @@
 use super::{date, span};
 use std::time::Duration;
 
-/// A number that is too big, whatever its unit.
+/// A number that is too big in every unit.
 const TOO_BIG: &str = "9e999";
 
 /// No form is longer than this. A longer text is prose, or a number that is too big.
@@ -15,7 +15,7 @@ pub(super) const LONGEST_LIST: usize = 32;
 /// How many items of a list one date or one length of time may take up: `Mon, Nov 30, 2099, 10:50 PM`.
 const WIDEST: usize = 4;
 
-/// What says that there is no end.
+/// Texts for a wait without end.
 const NEVER: &[&str] = &["never", "forever", "infinity", "inf", "+infinity", "+inf"];
 
 /// Reads a text. `bare` reads a number without a unit.

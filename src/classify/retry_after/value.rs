@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How far one goes into lists and objects.
 const DEPTH: usize = 2;
 
-/// What a value says under a name whose bare numbers count this unit.
+/// The wait in a value whose bare numbers have this unit.
 pub(super) fn read(value: &Value, unit: Unit) -> Option<Duration> {
     read_within(value, unit, DEPTH)
 }
@@ -39,7 +39,7 @@ fn bare(number: &str, unit: Unit) -> Option<Duration> {
         Unit::Minutes => MINUTE,
         Unit::Hours => HOUR,
         Unit::Instant => {
-            // `inf` and `nan` are no numbers here.
+            // `inf` and `nan` do not count as numbers.
             let is_number = number.starts_with(|c: char| c.is_ascii_digit() || c == '.');
             return is_number.then(|| date::until_epoch(number.parse().ok()?))?;
         }

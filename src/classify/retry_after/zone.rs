@@ -42,7 +42,7 @@ const NAMES: &[(&str, i64)] = &[
 /// The westernmost zone there is, for a name that is not known.
 pub(super) const WESTERNMOST: i64 = -12 * 60;
 
-/// What a zone says, from the vaguest on.
+/// The reading of a time zone, the vaguest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Zone {
     Unknown,
@@ -75,7 +75,7 @@ impl Zone {
     /// Of two, the one that says more; else the one that makes the date later.
     pub(super) fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
-            // Two words that mean nothing are no date.
+            // Two unknown words are not a date.
             (Self::Unknown, Self::Unknown) => None,
             (Self::Named(one), Self::Named(other)) => Some(Self::Named(one.min(other))),
             (Self::Number(one), Self::Number(other)) => Some(Self::Number(one.min(other))),

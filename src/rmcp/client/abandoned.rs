@@ -20,8 +20,8 @@ type Sent = Pin<Box<dyn Future<Output = Result<Answer, ServiceError>> + Send>>;
 
 /// The attempts of one client at calls with a key that limits of time have abandoned, the oldest first.
 ///
-/// rmcp cancels a request at the server when its future is dropped. A limit of the client is no reason to
-/// stop a run whose outcome the next attempt will find, or another call with its key. So a task keeps
+/// rmcp cancels a request at the server when its future is dropped. A timeout of the client does not
+/// stop a run whose outcome the next attempt, or another call with its key, will find. So a task keeps
 /// such a future until its answer comes, or its connection ends. A server that never answers must not
 /// fill this client with them, so their number and their time are limited.
 #[derive(Clone, Default)]
@@ -39,7 +39,7 @@ impl Abandoned {
     fn keep(&self, sent: Sent) -> Option<AbortHandle> {
         let runtime = Handle::try_current().ok()?;
         let kept = runtime.spawn(async move {
-            // Nobody reads the answer.
+            // The answer has no reader.
             if time::timeout(LONGEST, sent).await.is_err() {
                 tracing::warn!(
                     limit_ms = LONGEST.as_millis(),

@@ -113,8 +113,8 @@ impl<C: Connector> ClientBuilder<C> {
         self
     }
 
-    /// The same, whatever the server says. **Only for a server that is known to run each key once**:
-    /// with another one, a call may run twice.
+    /// The same, even if the server does not announce it. **Only for a server that is known to run
+    /// each key once**: with another one, a call may run twice.
     ///
     /// If the server asks for input, each later round of a call has a key of its own, which follows from
     /// that of the call. A server that is not built with this crate knows no rounds: under one key, it could

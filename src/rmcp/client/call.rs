@@ -235,7 +235,7 @@ impl ToolCall for ClientCall {
         self.keyed.is_some()
     }
 
-    /// Reports of the server count here, whatever token the caller set.
+    /// Reports of the server count here, for any token of the caller.
     fn progress(&self) -> Option<&Progress> {
         Some(&self.progress)
     }

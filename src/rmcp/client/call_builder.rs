@@ -88,7 +88,7 @@ impl CallBuilder {
         self
     }
 
-    /// Sets whether a repeat with these arguments is safe, whatever the hints of the tool say.
+    /// Sets whether a repeat with these arguments is safe. Overrides the hints of the tool.
     pub fn repeat_ok(mut self, may_run_twice: bool) -> Self {
         self.options.repeat_ok = Some(may_run_twice);
         self

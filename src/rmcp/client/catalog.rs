@@ -15,7 +15,7 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// What is known of a server's tools: its list, and your own hints.
+/// The known tools of a server: its list, and your own hints.
 ///
 /// Each [`Client`](super::Client) has a catalog, and so has each [`Connection`](super::Connection) of
 /// a connector without a client. Clones of a catalog share everything; two clients share nothing.

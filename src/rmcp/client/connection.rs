@@ -123,7 +123,7 @@ impl Inner {
             let answer = keyed.attempt(Box::pin(sent));
             return self.ask(self.call_timeout, answer).await;
         }
-        // If it is dropped before the end, the server is told.
+        // If it is dropped before the end, it cancels the call at the server.
         let answer = async {
             match request {
                 Request::Tool(params) => self.peer.call_tool_once(params).await.map(Answer::Tool),

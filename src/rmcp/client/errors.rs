@@ -131,7 +131,7 @@ fn of_rpc(data: &ErrorData, session: Session) -> Failure {
     name_rpc(error, session)
 }
 
-/// Whatever the transport reports, the request may have arrived.
+/// The request may have arrived, for every error of the transport.
 #[cfg(feature = "rmcp-client-http")]
 fn of_transport(error: &(dyn Error + 'static)) -> Failure {
     super::endpoint::classify(error).unwrap_or_else(lost)

@@ -1,7 +1,7 @@
 //! Questions that a server asks instead of answering a call (`input_required`).
 //!
 //! rmcp handles such rounds itself only if nothing is between it and the call. Here each round is a
-//! call of its own through the layers, so this asks the handler as rmcp does.
+//! separate call through the layers, so this asks the handler as rmcp does.
 
 use crate::failure::Failure;
 use ::rmcp::{

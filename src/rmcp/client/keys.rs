@@ -11,7 +11,7 @@ pub(super) enum Keys {
     None,
     /// Calls of tools that may not run twice, if the server says that it honours keys.
     IfHonoured,
-    /// The same, whatever the server says.
+    /// The same, even if the server does not announce it.
     Always,
 }
 
@@ -53,8 +53,8 @@ impl Keys {
     }
 }
 
-/// The key of a round of a call. A server that says that it honours keys tells rounds apart. Another
-/// one could take the second round for a repeat of the first, so it gets a key for each.
+/// The key of a round of a call. A server that announces that it honours keys distinguishes rounds.
+/// Another one could take the second round for a repeat of the first, so it gets a key for each.
 pub(super) fn of_round(key: &IdempotencyKey, round: usize, catalog: &Catalog) -> IdempotencyKey {
     if round == 0 || catalog.honours_keys() {
         return key.clone();

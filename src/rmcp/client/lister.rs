@@ -150,7 +150,7 @@ impl Lister {
                 Due::Read if pauses.is_over() => {}
                 Due::Read => {
                     pauses.wait().await;
-                    // The list may have been read meanwhile.
+                    // The list may have been read in the meantime.
                     continue;
                 }
                 Due::Nothing if news.changed().await.is_ok() => continue,

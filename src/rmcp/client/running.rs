@@ -8,7 +8,7 @@ const GOODBYE: Duration = Duration::from_secs(3);
 
 type Closing = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// A running service of rmcp, whatever its handler.
+/// A running service of rmcp with any handler.
 pub(super) trait Running: Send + Sync {
     fn close(self: Box<Self>) -> Closing;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 /// The code whose own wait beats the header, by its proposal.
 const RATE_LIMITED: i32 = -32023;
 
-/// Adds the wait to a failure, or to a flagged result, which is a failure then. It says nothing of whether
-/// the call may be made again.
+/// Adds the wait to a failure, or to a flagged result, which is a failure then. It does not say whether
+/// the call may be repeated.
 pub(super) fn after(answer: Result<Answer, Failure>, wait: Duration) -> Result<Answer, Failure> {
     let failure = match answer {
         Ok(answer) if !answer.is_error() => return Ok(answer),

@@ -1,7 +1,7 @@
 //! Calls that rmcp refuses before the handshake is through.
 //!
-//! rmcp answers them by itself, so that no handler and no stack sees them. They get their line all the
-//! same.
+//! rmcp answers them by itself, so that no handler and no stack sees them. They leave their log line
+//! too.
 
 use super::{Resilient, ServerAnswer, ServerCall, unreadable::Unreadable};
 use crate::{
@@ -43,7 +43,7 @@ struct Asked {
     extensions: Extensions,
 }
 
-/// A transport that tells of calls which are refused before the handshake.
+/// A transport that reports calls that are refused before the handshake.
 pub(super) struct Early<T> {
     transport: T,
     asked: HashMap<RequestId, Asked>,
@@ -52,7 +52,7 @@ pub(super) struct Early<T> {
 }
 
 impl<T> Early<T> {
-    /// The transport, and the calls that it tells of.
+    /// The transport, and the calls that it reports.
     pub(super) fn new(transport: T) -> (Self, UnboundedReceiver<EarlyCall>) {
         let (refused, told) = unbounded_channel();
         let early = Self {
@@ -104,7 +104,7 @@ impl<T> Early<T> {
             problem: message.error.message.to_string(),
             arguments: asked.arguments.take(),
         };
-        // The run is over: nobody waits.
+        // The run is over, so there is no receiver.
         let _ = self.refused.send(EarlyCall {
             asked,
             id,
@@ -143,8 +143,8 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Early<T> {
     }
 }
 
-/// Sends the refused calls through the stack, all at once: a stack that takes its time for one delays
-/// neither the handshake nor another call.
+/// Sends the refused calls through the stack, all at once. A slow stack delays neither the handshake
+/// nor another call.
 pub(super) struct Noting<H, S> {
     server: Resilient<H, S>,
     refused: UnboundedReceiver<EarlyCall>,
@@ -222,7 +222,7 @@ where
                 ["traceparent", "tracestate", "baggage"].contains(&name.as_str())
             });
         }
-        // There is no session whose peer it could have.
+        // Before the handshake there is no peer.
         let (near, _far) = tokio::io::duplex(64);
         let nobody = serve_directly(Nobody, near, None);
         let mut context = RequestContext::new(id, nobody.peer().clone());

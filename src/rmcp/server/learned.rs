@@ -52,7 +52,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
         self.learned.get(&params.name)
     }
 
-    /// In the context of this call. Calls that come meanwhile wait too.
+    /// In the context of this call. Calls that come in the meantime wait too.
     async fn ask_for_list(&self, context: &RequestContext<RoleServer>) {
         let ask = || async {
             let walk = Net::under(catch(self.walk(context)));

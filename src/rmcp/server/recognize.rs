@@ -9,7 +9,7 @@ use tokio::io::{
     AsyncRead, AsyncWrite, DuplexStream, Join, ReadHalf, Stdin, Stdout, WriteHalf, split,
 };
 
-/// What stands for a transport.
+/// The type that represents a transport.
 pub(super) enum Recognized<T> {
     /// It was two streams of known types.
     Streams(Box<LineTransport<Input, Output>>),

@@ -56,8 +56,8 @@ where
     /// # Errors
     ///
     /// The reason to end the process: the fatal failure, or the failure of rmcp's service loop. A
-    /// `main` that returns it prints it on stderr. If nobody reads stderr, that print can block;
-    /// [`Fatal::exit`] waits a second at most.
+    /// `main` that returns it prints it on stderr. If stderr has no reader, that print can block.
+    /// [`Fatal::exit`] waits 1 s at most.
     pub async fn run<T, E, A>(self, transport: T) -> Result<(), Fatal>
     where
         T: IntoTransport<RoleServer, E, A>,
@@ -158,7 +158,7 @@ where
             sleep(MOMENT).await;
         };
         tokio::select! {
-            // The client left meanwhile.
+            // The client left in the meantime.
             reason = closed.as_mut() => {
                 life.running.end(Duration::ZERO, ready(())).await;
                 outcome.and(check(reason))

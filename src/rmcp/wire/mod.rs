@@ -1,4 +1,4 @@
-//! Lines of the other side: the part that a client and a server read alike.
+//! Reading lines of the peer, shared by client and server.
 
 mod lines;
 mod long;

@@ -3,7 +3,7 @@ use crate::failure::Failure;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The limit of events for a connection in this time: the other side may write invalid texts for
+/// The limit of events for a connection in this time, because the peer may write invalid texts for
 /// ever.
 const EVENTS: u32 = 10;
 const PERIOD: Duration = Duration::from_secs(1);
@@ -34,7 +34,7 @@ impl Told {
     }
 }
 
-/// Why a text of the other side, the client or the tool server, was skipped.
+/// Why a text of the peer, a client or a server, was skipped.
 pub(in crate::rmcp) fn skipped(who: &str, text: Unreadable) -> Failure {
     Failure::invalid_output(format!("the {who} wrote a text that is no message")).because(text)
 }

@@ -7,10 +7,10 @@ pub(in crate::rmcp) const BEGINNING: usize = 200;
 /// How much of it is read for secrets.
 const READ: usize = 4 * BEGINNING;
 
-/// The longest reason, in bytes: it may quote the other side.
+/// The longest reason, in bytes. Bounded, because it may quote the peer.
 pub(in crate::rmcp) const REASON: usize = 300;
 
-/// An unreadable text of the other side: the reason, its length, and its beginning.
+/// An unreadable text of the peer: the reason, its length, and its beginning.
 #[derive(Clone, Debug)]
 pub(in crate::rmcp) struct Unreadable {
     pub(in crate::rmcp) reason: String,

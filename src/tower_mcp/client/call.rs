@@ -11,7 +11,7 @@ pub struct ClientCall {
 }
 
 impl ClientCall {
-    /// A request, and the hints of its tool. Reading may happen twice, whatever they say; a call that
+    /// A request, and the hints of its tool. Reading may happen twice with any hints. A call that
     /// continues another may not.
     #[must_use]
     pub fn new(request: impl Into<Request>, hints: Hints) -> Self {

@@ -208,7 +208,7 @@ impl Client {
         handle.shutdown();
         drop(stack);
         running.end(CALLS, std::future::pending()).await;
-        // Afterwards somebody still holds the connection.
+        // Afterwards, other code may still hold the connection.
         let _ = timeout(CONNECTION, census.none()).await;
     }
 }

@@ -15,7 +15,7 @@ use std::{
 use tokio::{runtime::Handle, sync::watch, time::timeout};
 use tower::Service;
 
-/// How long a connection that nobody needs any more may take to close: a child process is killed before.
+/// How long an unused connection may take to close. A child process is killed before.
 const GOODBYE: Duration = Duration::from_secs(8);
 
 /// One connection to a server, made by [`Connector`](super::Connector).

@@ -30,11 +30,11 @@
 //!
 //! # What is sent again
 //!
-//! A call that never reached the transport is [`NotSent`](crate::Delivery::NotSent), and is sent
-//! again whatever its tool does. A JSON-RPC error of the server counts as
-//! [`classify`](crate::classify) says. In all other cases the call may have run, even after an HTTP
-//! status: tower-mcp's transport reports it as a JSON-RPC error, which a server could send as well.
-//! So the call is sent again only if the server's list says that its tool may run twice.
+//! A call that never reached the transport is [`NotSent`](crate::Delivery::NotSent), and is
+//! repeated for every tool. A JSON-RPC error of the server counts as [`classify`](crate::classify)
+//! says. In all other cases the call may have run, even after an HTTP status: tower-mcp's transport
+//! reports it as a JSON-RPC error, which a server could send as well. So the call is sent again
+//! only if the server's list says that its tool may run twice.
 //!
 //! # Limits
 //!

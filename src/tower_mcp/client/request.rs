@@ -3,7 +3,7 @@ use ::tower_mcp::protocol::{CallToolParams, GetPromptParams, McpResponse, ReadRe
 use serde_json::{Value, json};
 use std::fmt;
 
-/// What is asked of a server.
+/// A request to a server.
 ///
 /// Its `Debug` shows neither arguments nor `_meta`, which may hold secrets.
 #[derive(Clone)]
@@ -54,7 +54,7 @@ impl Request {
         }
     }
 
-    /// Reads an answer. One that goes on elsewhere is of a kind of its own.
+    /// Reads an answer. A call that goes on elsewhere has its own variant.
     pub(super) fn answer(method: Method, mut answer: Value) -> serde_json::Result<McpResponse> {
         match answer.get("resultType").and_then(Value::as_str) {
             Some("input_required") => {

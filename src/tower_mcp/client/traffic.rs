@@ -10,7 +10,7 @@ use std::{
 
 /// The requests on one connection that have no answer yet, by their progress token.
 ///
-/// tower-mcp's client does not tell whether a request got as far as its transport, nor which request a report
+/// tower-mcp's client does not show whether a request reached its transport, or which request a report
 /// of progress is for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Traffic(Arc<Shared>);

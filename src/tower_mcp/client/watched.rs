@@ -4,7 +4,8 @@ use async_trait::async_trait;
 
 /// A transport, and what passes over it.
 ///
-/// It does not recover a session: tower-mcp's client would send a call again, whatever its tool does.
+/// It does not recover a session, because tower-mcp's client would repeat a call even if its tool may
+/// not run twice.
 pub(super) struct Watched<T> {
     inner: T,
     traffic: Traffic,

@@ -113,7 +113,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for KeyReader<R> {
             line.clear();
         }
         for part in buffer.filled()[before..].split_inclusive(|byte| *byte == b'\n') {
-            // As long as it is: tower-mcp keeps all of it, too.
+            // Not bounded, because tower-mcp keeps the whole line too.
             line.extend_from_slice(part);
             if part.ends_with(b"\n") {
                 keys.note(line);

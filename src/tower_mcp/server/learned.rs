@@ -1,4 +1,4 @@
-//! What a router's list says about its tools.
+//! Hints from a router's list of tools.
 
 use crate::{
     call::Hints,

@@ -42,8 +42,8 @@ where
     /// # Errors
     ///
     /// The reason to end the process: the fatal failure, or the failure of the transport. A `main`
-    /// that returns it prints it on stderr. If nobody reads stderr, that print can block;
-    /// [`Fatal::exit`] waits a second at most.
+    /// that returns it prints it on stderr. If stderr has no reader, that print can block.
+    /// [`Fatal::exit`] waits 1 s at most.
     pub async fn run(self, transport: StdioTransport) -> Result<(), Fatal> {
         self.run_with_stop(transport, Stop::signals()).await
     }
@@ -90,7 +90,7 @@ where
             ended = serving.as_mut() => return has_ended(&life, ended).await,
             cause = life.fatal.wait() => (Err(cause), life.grace),
             () = stop.next() => (Ok(()), life.grace),
-            // The client has left. What it has sent before is still answered.
+            // The client has left. Earlier requests are still answered.
             () = async {
                 handle.stopping().await;
                 sleep(life.grace).await;
@@ -101,7 +101,7 @@ where
             sleep(MOMENT).await;
         };
         tokio::select! {
-            // The client left meanwhile.
+            // The client left in the meantime.
             ended = serving.as_mut() => {
                 life.running.end(Duration::ZERO, ready(())).await;
                 return told.and(check(ended));

@@ -1,4 +1,4 @@
-//! What a connection has beside its service, as far as its transport knows it.
+//! The parts of a connection beside its service, as far as its transport has them.
 
 use super::Inner;
 #[cfg(feature = "rmcp-client-http")]
@@ -11,7 +11,7 @@ use crate::{
 use std::sync::{Arc, OnceLock};
 
 impl Inner {
-    /// Lets the reports of progress that come in count for the attempts that run.
+    /// Passes reports of progress to the running attempts.
     pub(in crate::rmcp::client) fn hearing(mut self, incoming: Incoming) -> Self {
         self.incoming = incoming;
         self

@@ -89,7 +89,7 @@ impl Backend {
                 None => Err(refusal.into()),
             };
         }
-        // Whatever a server answers to a notification, it took it.
+        // Any answer to a notification means that the server accepted it.
         let Some(asked) = Asked::of(message) else {
             return Ok(StreamableHttpPostResponse::Accepted);
         };
@@ -115,7 +115,7 @@ impl Backend {
                 None => vec![not_answered(status).answer(&asked)],
             }
         } else {
-            // Whatever its content type is, a message with the id of the request is its answer.
+            // A message with the id of the request is its answer, for any content type.
             let is_json = has_type(&response, JSON);
             answer::messages(response, is_json, &asked, &self.known.unread).await?
         };
@@ -187,7 +187,7 @@ impl StreamableHttpClient for Backend {
         custom_headers: Headers,
     ) -> Result<()> {
         let get = self.get(uri, Some(session_id), auth_header, custom_headers);
-        // Whatever the server says, the session is over.
+        // The session is over, for any answer of the server.
         get.send(self.client.delete(&*get.uri), &[]).await?;
         Ok(())
     }

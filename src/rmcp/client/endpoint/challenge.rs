@@ -85,7 +85,7 @@ impl Challenge {
     }
 }
 
-/// The text up to a quote that no backslash stands before, and the rest.
+/// The text up to an unescaped quote, and the rest.
 fn unquoted(text: &str) -> (String, &str) {
     let mut value = String::new();
     let mut chars = text.char_indices();

@@ -224,8 +224,7 @@ impl HttpRefusal {
         Some(name_rpc(error, session))
     }
 
-    /// Statuses whose meaning the protocol defines, whatever the body says. A code in it may give the
-    /// reason.
+    /// Statuses that the protocol defines, for any body. A code in it may give the reason.
     fn by_status(&self, said: Option<&Failure>) -> Option<(Class, Delivery)> {
         if self.had_session && self.status.is_client_error() {
             if self.says_session_is_gone() {

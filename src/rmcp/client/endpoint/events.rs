@@ -98,8 +98,8 @@ impl Answer {
         }
     }
 
-    /// The next event of the stream, or its end. A resumed stream that is silent is replaced by
-    /// another, as long as that may bring something.
+    /// The next event of the stream, or its end. A silent resumed stream is replaced, as long as a
+    /// new one may bring the answer.
     async fn event(&mut self) -> Option<Result<Parsed, SseError>> {
         loop {
             let next = self.opened.events.next();
@@ -219,7 +219,7 @@ impl Answer {
                     self.is_resumed = true;
                     return true;
                 }
-                // An old stream is in the way, or the server has trouble.
+                // An old stream blocks the new one, or the server has an error.
                 Err(StreamableHttpError::Client(error @ HttpError::Status(_))) => {
                     pause = error.wait().unwrap_or_default().max(PAUSE);
                 }

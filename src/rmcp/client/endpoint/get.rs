@@ -92,8 +92,8 @@ impl Get {
             Err(_) => return Err(HttpError::Status(Box::new(timed_out())).into()),
         };
         let status = response.status();
-        // Asking again changes nothing, unless an old stream is in the way, the server has trouble,
-        // or the credentials are being renewed.
+        // Asking again helps only if an old stream blocks the new one, the server has an error, or
+        // the credentials are being renewed.
         let may_change = matches!(status.as_u16(), 401 | 403 | 408 | 409 | 425 | 429);
         if status == StatusCode::NOT_IMPLEMENTED || status.is_client_error() && !may_change {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);

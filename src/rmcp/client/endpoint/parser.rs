@@ -6,7 +6,7 @@ use sse_stream::Sse;
 use std::mem;
 
 /// Divides a body into events, by the standard: unknown fields are skipped, and bytes that are not
-/// UTF-8 are read with replacement characters. Lines of JSON that are no fields count as data,
+/// UTF-8 are read with replacement characters. Lines of JSON without a field name count as data,
 /// because some servers send JSON with the content type of events.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
@@ -15,7 +15,7 @@ pub(super) struct Parser {
     was_return: bool,
     had_line: bool,
     event: Sse,
-    /// The event has lines of JSON that are no fields.
+    /// The event has lines of JSON without a field name.
     is_bare: bool,
     /// How long the event is so far.
     size: usize,

@@ -18,7 +18,7 @@ use std::{collections::VecDeque, time::Duration};
 use tokio::time::{self, Instant};
 
 /// The shortest pause before the stream is opened again. It doubles up to 30 s while the stream
-/// brings nothing.
+/// delivers no event.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause, unless the server asked for more.
@@ -74,7 +74,7 @@ struct Standing {
     /// The pause that the server asks for, in general and this time.
     asked_for: Duration,
     asked_once: Duration,
-    /// Tries in a row that brought nothing.
+    /// Attempts in a row without an event.
     in_vain: u32,
     /// Tries in a row that were refused because of their credentials.
     unanswered: u32,

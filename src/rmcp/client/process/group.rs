@@ -95,7 +95,7 @@ impl Group {
         }
     }
 
-    /// There is no polite signal: the closed stdin has to do.
+    /// There is no signal to ask a process to exit. The closed stdin has to be enough.
     #[cfg(not(unix))]
     pub(super) fn signal(&mut self, signal: Signal) {
         if let Signal::Kill = signal {

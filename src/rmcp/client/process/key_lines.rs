@@ -1,8 +1,7 @@
 use crate::text::MASK;
 use std::borrow::Cow;
 
-/// Follows a PEM block over the lines of a stream: one mask stands for all of them, whichever lines
-/// are kept.
+/// Follows a PEM block over the lines of a stream. One mask replaces all its lines.
 #[derive(Debug, Default)]
 pub(super) struct KeyLines {
     is_inside: bool,

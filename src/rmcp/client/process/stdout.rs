@@ -9,7 +9,7 @@ use tokio::{
     sync::oneshot,
 };
 
-/// The stdout of a process. Dropping it signals that nobody reads it.
+/// The stdout of a process. Dropping it signals that there is no reader.
 #[derive(Debug)]
 pub(in crate::rmcp::client) struct Stdout {
     stdout: ChildStdout,

@@ -13,7 +13,7 @@ const STAND_INS: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) blocks: Vec<ContentBlock>,
-    /// What was left out, and why.
+    /// The blocks that were left out, and the reasons.
     pub(super) lost: Vec<String>,
 }
 

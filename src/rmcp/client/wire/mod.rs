@@ -6,7 +6,7 @@
 //! # What is read, and as what
 //!
 //! One table for lines of stdio, JSON bodies and event data. *Running* means that the id is that of a
-//! waiting request. Every outermost object of a text is examined, whatever is around it.
+//! waiting request. Every outermost object of a text is examined. Other text around it is ignored.
 //!
 //! An *answer* has a `result` or an `error`, or no `method`. Without `jsonrpc`, it has only those
 //! members and `id`: servers log JSON to stdout, and an `id` there may be anything.
@@ -53,9 +53,9 @@
 //! *Unreadable* ends its call at once: [`InvalidOutput`](crate::Class::InvalidOutput), `Executed`, with the
 //! reason, the length and the beginning of the text as its [source](Unreadable). The connection is kept.
 //!
-//! Any other text without a running id is no answer. It is an event, at most ten a second, and in the
-//! failure of a call that times out or is lost meanwhile. A text is reported once, with
-//! the number of its pieces, and holds at most 4,096 messages.
+//! Any other text without the id of a running request is not an answer. It is an event, at most ten a
+//! second, and in the failure of a call that times out or is lost meanwhile. A text is reported once,
+//! with the number of its pieces, and holds at most 4,096 messages.
 //!
 //! # Over HTTP
 //!

@@ -50,7 +50,7 @@ pub(in crate::rmcp::client) fn read(bytes: &[u8], pending: &mut impl Pending) ->
     of_bytes(bytes, pending, false)
 }
 
-/// The same for a text that may be cut off: an object without its end is no answer.
+/// The same for a text that may be cut off. An object without its end is not an answer.
 pub(super) fn read_last(bytes: &[u8], pending: &mut impl Pending) -> Vec<Found> {
     of_bytes(bytes, pending, true)
 }
@@ -107,7 +107,7 @@ struct Reader<'a, P> {
 }
 
 impl<P: Pending> Reader<'_, P> {
-    /// Examines every outermost object, whatever is around it.
+    /// Examines every outermost object and ignores the text around it.
     fn read(mut self) -> Vec<Found> {
         let text = self.text;
         let mut at = 0;

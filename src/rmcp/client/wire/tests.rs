@@ -1,4 +1,4 @@
-//! What is found in a text, in all its forms.
+//! The messages that are found in a text, in each form.
 
 use super::{
     asked::Running,
@@ -87,10 +87,10 @@ fn an_id_that_no_request_has_ends_the_only_one_that_waits() {
             }]
         );
         assert!(is_its, "{text}: {only:?}");
-        // Of several nobody knows whose it is.
+        // With several waiting calls, it is unknown which one it answers.
         assert_eq!(found(text), "u", "{text}");
     }
-    // Nor is a line of a log anybody's, or an answer without an id.
+    // A log line and an answer without an id belong to no call.
     for text in [
         r#"{"id":true,"result":"ok"}"#,
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}"#,

@@ -16,7 +16,7 @@ impl Unreadable {
         self.beginning.starts_with(['{', '['])
     }
 
-    /// The failure of its call: an answer came, so the call ran, whatever the answer says.
+    /// The failure of its call. An answer came, so the call ran.
     pub(in crate::rmcp::client) fn failure() -> Failure {
         Failure::invalid_output(
             "the tool server has run the call, but its answer cannot be read; verify before repeating",

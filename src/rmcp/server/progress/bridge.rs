@@ -59,7 +59,7 @@ impl Transport<RoleServer> for Bridge {
             match message {
                 JsonRpcMessage::Request(request) => {
                     let reply = ask(&peer, &asked, request.request, request.id).await?;
-                    // The bridge is gone, so nobody waits.
+                    // The bridge is gone, so there is no receiver.
                     let _ = answer.send(reply);
                     Ok(())
                 }
@@ -112,7 +112,7 @@ async fn notify(
     {
         match asked.ids().remove(id) {
             Some(known) => *id = known,
-            // It was answered meanwhile.
+            // The call was answered in the meantime.
             None => return Ok(()),
         }
     }

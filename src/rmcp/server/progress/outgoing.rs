@@ -49,7 +49,7 @@ impl Outgoing {
         match (report, heartbeat) {
             (Some(report), Some(heartbeat)) => report.beat(heartbeat, &mut progress.params),
             (Some(report), None) => report.pass(&mut progress.params),
-            // The call has ended, so nobody waits for a heartbeat.
+            // The call has ended, so it needs no heartbeat.
             (None, Some(_)) => Verdict::Drop,
             (None, None) => Verdict::Send,
         }

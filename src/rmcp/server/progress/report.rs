@@ -46,7 +46,7 @@ enum Attempt {
     },
 }
 
-/// An attempt, which ends when this is dropped, even if nobody waited for its end.
+/// An attempt. It ends when this is dropped, even if its end was not awaited.
 #[derive(Debug)]
 pub(in crate::rmcp::server) struct Reported {
     report: Arc<Report>,
@@ -110,7 +110,7 @@ impl Report {
     }
 
     /// A heartbeat. It gets its value here, where the order of messages is known. It is not needed if
-    /// the tool has reported meanwhile.
+    /// the tool has reported in the meantime.
     pub(super) fn beat(
         self: &Arc<Self>,
         heartbeat: Heartbeat,

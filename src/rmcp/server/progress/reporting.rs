@@ -63,7 +63,7 @@ impl Reporting {
         Arc::clone(&self.report)
     }
 
-    /// Tells the client that the call is alive, unless its tool does so by itself. Never ends.
+    /// Reports to the client that the call is alive, unless its tool reports progress. Never ends.
     pub(in crate::rmcp::server) async fn beat(reporting: Option<&Self>) -> Infallible {
         let call = reporting.and_then(|call| Some((call, call.heartbeat?)));
         let Some((call, every)) = call else {
@@ -71,7 +71,7 @@ impl Reporting {
         };
         let mut told = call.begun;
         loop {
-            // A period that cannot be expressed is none.
+            // A period that cannot be expressed turns heartbeats off.
             let Some(due) = told.checked_add(every) else {
                 return pending().await;
             };
@@ -97,7 +97,7 @@ impl Reporting {
         let before = self.report.heartbeats();
         // A client that is gone needs none.
         let sent = self.peer.send_notification(notification.into()).await;
-        // It was not sent if the tool reported meanwhile.
+        // It was not sent if the tool reported in the meantime.
         if sent.is_ok() && self.report.heartbeats() > before {
             self.tell();
         }

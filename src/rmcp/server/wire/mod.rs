@@ -28,7 +28,7 @@
 //!
 //! *Reported* means an event, at most ten a second, with the length and the beginning. Numbers are
 //! not made finite: a call would run with other arguments than were sent. A batch is read because the
-//! revision 2025-03-26 has them. rmcp has none, and so there is no list of answers.
+//! revision 2025-03-26 has batches. rmcp does not know them, so the answers are not a list.
 
 mod ids;
 mod raw;

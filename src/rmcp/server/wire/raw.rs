@@ -1,4 +1,5 @@
-//! JSON as it stands in a text: also what no value can hold, such as `1e400` or half of a surrogate pair.
+//! JSON as it is in a text, including parts that no `Value` can hold, such as `1e400` or half of a
+//! surrogate pair.
 
 use serde::de::IgnoredAny;
 use serde_json::{Deserializer, Error};
@@ -7,7 +8,7 @@ use serde_json::{Deserializer, Error};
 ///
 /// # Errors
 ///
-/// When it is no JSON.
+/// If it is not JSON.
 pub(super) fn value(text: &str) -> Result<(&str, &str), Error> {
     let text = text.trim_start();
     let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
@@ -17,7 +18,7 @@ pub(super) fn value(text: &str) -> Result<(&str, &str), Error> {
     }
 }
 
-/// The members of an object in their order. A text that is no object has none.
+/// The members of an object in their order. A text that is not an object has none.
 pub(super) fn members(text: &str) -> Members<'_> {
     let mut rest = text.trim_start().strip_prefix('{').unwrap_or_default();
     let mut members = Vec::new();
@@ -65,7 +66,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// What kind of value a text is.
+/// The kind of JSON value in a text.
 pub(super) fn kind(value: &str) -> &'static str {
     match value.as_bytes().first() {
         Some(b'"') => "a string",

@@ -11,14 +11,14 @@ pub(super) struct Text {
     line: String,
     at: usize,
     is_utf8: bool,
-    /// Without its end, what is no JSON is cut off.
+    /// Without a line end, text that is not JSON is cut off.
     is_last: bool,
     /// Whether its brackets are broken.
     is_inside: bool,
     skipped: Option<Skipped>,
 }
 
-/// What of a text is no message: the first of it, and whether any of it is JSON.
+/// The part of a text that is not a message: its beginning, and whether any of it is JSON.
 #[derive(Debug)]
 pub(super) struct Skipped {
     pub(super) text: Unreadable,
@@ -80,7 +80,7 @@ impl Text {
         }
     }
 
-    /// What was no message, once there is no next one.
+    /// The text that was not a message, once there is no further message.
     pub(super) fn skipped(&mut self) -> Option<Skipped> {
         self.skipped.take()
     }
@@ -104,12 +104,12 @@ impl Skipped {
     }
 }
 
-/// What a text begins with.
+/// The beginning of a text.
 struct Step {
     length: usize,
     found: Option<Found>,
     is_json: bool,
-    /// Whether what follows stands inside of brackets.
+    /// Whether the rest is inside of brackets.
     enters: bool,
 }
 
