@@ -83,7 +83,7 @@ where
         .build()
         .expect("a runtime to measure on");
     Row::new(name, move |calls| {
-        // Whole rounds of all tasks, and as many as it takes.
+        // Whole rounds of all tasks, as many as needed.
         let rounds = calls.div_ceil(tasks * CALLS_OF_A_TASK);
         let took: Duration = (0..rounds).map(|_| round(&runtime, tasks, &service)).sum();
         let made = rounds * tasks * CALLS_OF_A_TASK;

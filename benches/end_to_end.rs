@@ -1,4 +1,5 @@
-//! What the stack costs where a call goes through a real server: the bookshop bare and wrapped, over stdio and HTTP.
+//! The cost of the stack for a call through a real server: the bookshop bare and wrapped, over stdio
+//! and HTTP.
 //!
 //! ```text
 //! cargo bench --features rmcp-client-http --bench end_to_end

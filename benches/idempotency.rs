@@ -1,4 +1,4 @@
-//! What keys cost: a call without one, and a call with one in each store.
+//! The cost of keys: a call without one, and a call with one in each store.
 //!
 //! ```text
 //! cargo bench --features redb --bench idempotency
@@ -109,7 +109,7 @@ impl Row {
         }
     }
 
-    /// How long so many calls take, one after the other. Making them is not measured.
+    /// How long this many calls take, one after the other. Making them is not measured.
     fn time(&mut self, runtime: &Runtime, mut calls: u64) -> Duration {
         let mut measured = Duration::ZERO;
         while calls > 0 {

@@ -1,4 +1,5 @@
-//! What a line of the log costs, next to an event of `tracing` with the same fields that `tracing-subscriber` writes as JSON.
+//! The cost of a log line, compared with an event of `tracing` with the same fields that
+//! `tracing-subscriber` writes as JSON.
 //!
 //! ```text
 //! cargo bench --bench log

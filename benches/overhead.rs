@@ -1,4 +1,5 @@
-//! What each layer costs next to `tower::retry`, `tower-resilience-retry`, and a loop by hand.
+//! The cost of each layer, compared with `tower::retry`, `tower-resilience-retry`, and a loop by
+//! hand.
 //!
 //! ```text
 //! cargo bench --bench overhead

@@ -1,5 +1,5 @@
-//! What it costs to read results: flagged ones by the length of their text, and unflagged ones
-//! against not looking at them.
+//! The cost of reading results: flagged ones by the length of their text, and unflagged ones
+//! compared with not reading them.
 //!
 //! ```text
 //! cargo bench --bench readers
@@ -110,7 +110,7 @@ fn by_length(name: &str, texts: impl Fn(usize) -> Vec<String>) -> Pair {
     Pair::new(name, row(SHORT, "4 KiB"), row(LONG, "1 MB"))
 }
 
-/// An unflagged result, taken for what it says or looked into.
+/// An unflagged result, trusted or looked into.
 fn looking(layer: &str, name: &str, structured: Option<Value>) -> Pair {
     let answer = Answer::unflagged(structured);
     let trusting = IsErrorLayer::new().trust_unflagged().layer(Tool);
@@ -137,7 +137,7 @@ fn classified(name: &str, structured: Option<Value>) -> Pair {
     )
 }
 
-/// The whole layer, of which looking at the result is a part.
+/// The whole layer, including the look at the result.
 fn whole_layer() -> Pair {
     let answer = Answer::unflagged(None);
     let layered = ClassifyLayer::new().layer(Tool);

@@ -1,4 +1,4 @@
-//! What a connection that comes back costs while it is there, and how long many calls wait for one dial.
+//! The cost of `Reconnect` while it is connected, and how long many calls wait for one dial.
 //!
 //! ```text
 //! cargo bench --bench reconnect
@@ -55,7 +55,7 @@ fn wait(calls: u32) -> Duration {
             tokio::time::sleep(DIAL).await;
             Ok::<_, io::Error>((tool(), Instant::now()))
         });
-        // The connection tells when it was there.
+        // The connection records when it was made.
         let connector = connector.map_response(|(tool, since)| {
             tool.map_response(move |_| Instant::now().duration_since(since))
         });

@@ -6,13 +6,13 @@
 //! earlier than the server asked.
 //!
 //! ```text
-//! CallLog      opens an entry; closes it with the outcome, also when the call is dropped
-//! Idempotency  (server, optional) a known key? the stored answer · else claim, run, store
-//! IsError      a failure becomes a flagged result; the tool's own result comes back untouched
-//! FatalStop    shut? answers with the cause · a fatal failure passing up shuts it
-//! Retry        may it repeat, does the wait fit? then wait, make ready, and again
-//! Classify     the border: below, anyone's errors and flagged results; above, only `Failure`
-//! Reconnect    a lost connection is replaced; calls on the old one end by themselves
+//! CallLog      writes one line with the outcome, also when the call is dropped
+//! Idempotency  (server, optional) answers a known key from the store; else claims, runs, stores
+//! IsError      turns a failure into a flagged result; the tool's own result passes unchanged
+//! FatalStop    shuts down on the first fatal failure; then answers with its cause
+//! Retry        if a repeat is safe and the wait fits: waits, makes the service ready, repeats
+//! Classify     gives every error and flagged result a class; outside of it, there is only `Failure`
+//! Reconnect    replaces a lost connection; calls on the old one end by themselves
 //! Timeout      limits an attempt that reports no progress
 //! tool service, or transport
 //! ```
@@ -46,26 +46,26 @@
 //! | a tool that calls an HTTP API, or gets errors of other crates | [`convert`] |
 //! | a process that must end when it cannot work | [`startup`], [`fatal::Fatal`] |
 //!
-//! # The rooms
+//! # Modules
 //!
 //! | Module | Holds |
 //! |---|---|
-//! | [`call`] | what a layer knows of a request and a result |
-//! | [`failure`] | the one error, its classes, and what each means |
-//! | [`classify`] | how errors get their class |
-//! | [`convert`] | how a tool makes a failure of other errors and of an HTTP API's answer |
-//! | [`timeout`] | how long an attempt may go on without an answer or progress |
-//! | [`policy`] | what applies to one tool instead of the layers' settings |
-//! | [`retry`], [`backoff`] | when a call is made again, and after which wait |
-//! | [`reconnect`] | when a connection is made again |
-//! | [`is_error`] | what a model and a host read |
-//! | [`fatal`] | what ends the process |
-//! | [`idempotency`] | how a call with a key runs once, and brings its first answer to each attempt |
-//! | [`call_log`] | what an operator reads |
-//! | [`observe`] | what watches the decisions of the layers |
-//! | `metrics` | numbers over many calls (features `metrics`, `otel`) |
-//! | [`telemetry`] | the spans of calls, attempts and dials, in the names of OpenTelemetry |
-//! | [`preset`] | all of it, in order |
+//! | [`call`] | the traits of requests and results |
+//! | [`failure`] | the error type of all layers, and its classes |
+//! | [`classify`] | gives errors their class |
+//! | [`convert`] | converts other errors and an HTTP API's answer to a failure |
+//! | [`timeout`] | limits an attempt without an answer or progress |
+//! | [`policy`] | settings for single tools |
+//! | [`retry`], [`backoff`] | when a call is repeated, and after which wait |
+//! | [`reconnect`] | replaces lost connections |
+//! | [`is_error`] | the results and errors that models and hosts read |
+//! | [`fatal`] | fatal failures, which end the process, and checks at startup |
+//! | [`idempotency`] | runs a call with a key once, and gives each attempt the first answer |
+//! | [`call_log`] | one log line for each call |
+//! | [`observe`] | observers of the layers' decisions |
+//! | `metrics` | metrics (features `metrics`, `otel`) |
+//! | [`telemetry`] | spans of calls, attempts and dials, with OpenTelemetry's names |
+//! | [`preset`] | all layers, in the recommended order |
 //! | `rmcp` | the adapter for servers on rmcp (feature `rmcp`, on by default), and its clients (feature `rmcp-client`) |
 //! | `tower_mcp` | the adapter for servers on tower-mcp, and for its clients (feature `tower-mcp`) |
 //!

@@ -12,12 +12,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What each room may use of the crate.
+/// The modules that each module may import.
 const DOORS: &[(&str, &[&str])] = &[
     ("accessors", &[]),
     ("text", &[]),
     ("json", &[]),
-    // Pages, which link to what they like.
+    // Pages, which may link to anything.
     ("guide", &[]),
     ("failure", &[]),
     ("call", &["failure", "ledger"]),
@@ -48,13 +48,13 @@ const DOORS: &[(&str, &[&str])] = &[
         "reconnect",
         &["backoff", "failure", "observe", "telemetry", "window"],
     ),
-    // An envelope is read by one reader.
+    // There is one reader of envelopes.
     (
         "is_error",
         &["call", "classify", "failure", "ledger", "observe"],
     ),
     ("fatal", &["failure", "observe"]),
-    // What it answers by itself is shown as everything else is.
+    // Its own answers are masked and escaped like all others.
     (
         "idempotency",
         &["call", "classify", "failure", "is_error", "ledger"],
@@ -129,7 +129,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The way out for text, which every room may use.
+/// The module that masks text, which every module may import.
 const OPEN: &str = "text";
 
 #[test]
@@ -169,8 +169,8 @@ fn no_file_is_too_long() {
     }
 }
 
-/// A claim that a call did not run, or may run again, names its witness; the words of the public API
-/// are the author's alone.
+/// A claim that a call did not run, or may run again, names its source. The methods of the public
+/// API are for the author of a tool.
 #[test]
 fn no_module_makes_claims_as_the_author_of_a_tool() {
     let words = [".with_delivery(", ".before_running(", ".with_retryable("];
@@ -187,8 +187,8 @@ fn no_module_makes_claims_as_the_author_of_a_tool() {
     }
 }
 
-/// What a field of an event or a span may be formatted from by `%`: text without secrets, on one
-/// line, and ids of ours.
+/// The functions whose output a field of an event or a span may have with `%`: masked text on one
+/// line, and ids of this crate.
 const SHOWN: &[&str] = &[
     ".chain()",
     "Chain(&",
@@ -199,7 +199,7 @@ const SHOWN: &[&str] = &[
     "format_args!(\"{} {}\", method.as_str(), shown(",
 ];
 
-/// What a field may be without a sign: a number, a word of ours, or shown text.
+/// The values that a field may have without `%`: a number, a constant text, or masked text.
 const PLAIN: &[&str] = &[
     ".as_str()",
     "shown",
@@ -228,7 +228,7 @@ const PLAIN: &[&str] = &[
     "execute_tool",
 ];
 
-/// Names of fields alone that hold words of ours.
+/// Names of fields that hold constant texts.
 const WORDS: &[&str] = &["list", "why"];
 
 #[test]
@@ -275,7 +275,7 @@ fn a_raw_error_in_an_event_is_found() {
 }
 
 fn is_shown(field: &str) -> bool {
-    // Constants of ours have names in capitals.
+    // Constants have names in upper case.
     let has_argument = field
         .match_indices('{')
         .any(|(at, _)| !field[at + 1..].starts_with(|c: char| c.is_ascii_uppercase()));
@@ -297,7 +297,7 @@ fn is_shown(field: &str) -> bool {
         });
     }
     let is_number = value.chars().all(|c| c.is_ascii_digit());
-    // A word of ours.
+    // A constant text.
     let is_literal = value.starts_with('"') && value.ends_with('"') && !value.contains('{');
     is_number
         || is_literal
@@ -357,7 +357,7 @@ fn split(text: &str) -> Vec<String> {
     fields.filter(|field| !field.is_empty()).collect()
 }
 
-/// The rooms with their files of Rust; `lib.rs` is the front door.
+/// The modules with their Rust files, without `lib.rs`.
 fn rooms() -> Vec<(String, Vec<PathBuf>)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let entries = fs::read_dir(src)
@@ -372,7 +372,7 @@ fn rooms() -> Vec<(String, Vec<PathBuf>)> {
         .collect()
 }
 
-/// The files of Rust.
+/// The Rust files.
 fn files_under(path: &Path) -> Vec<PathBuf> {
     let mut files = all_files_under(path);
     files.retain(|file| file.extension().is_some_and(|ending| ending == "rs"));
@@ -404,7 +404,7 @@ fn rooms_used_in(text: &str) -> Vec<String> {
     };
     let mut used = Vec::new();
     for (at, path) in code.match_indices("crate::") {
-        // The name of another crate may end in the word.
+        // The name of another crate may end with it.
         if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
             continue;
         }
@@ -431,7 +431,7 @@ fn rooms_used_in(text: &str) -> Vec<String> {
     used
 }
 
-/// The client's folder and its parts are a drawing without a circle.
+/// The files of the client have no circular imports.
 #[test]
 fn the_files_of_the_client_import_in_one_direction() {
     let client = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rmcp/client");
@@ -450,7 +450,7 @@ fn the_files_of_the_client_import_in_one_direction() {
     }
 }
 
-/// Whether the last of a trail imports, over any others, the first of it.
+/// Whether the last file of a trail imports the first one, directly or not.
 fn leads_back<'i>(imports: &'i [(String, Vec<String>)], trail: &mut Vec<&'i str>) -> bool {
     let last = trail[trail.len() - 1];
     let used = imports.iter().find(|(file, _)| file == last);
@@ -468,8 +468,8 @@ fn leads_back<'i>(imports: &'i [(String, Vec<String>)], trail: &mut Vec<&'i str>
     false
 }
 
-/// Each file or folder of a folder, and which others it imports from. What `mod.rs` hands on comes from
-/// the file that it is in.
+/// Each file or folder of a folder, and its imports from the others. An item that `mod.rs` re-exports
+/// counts for its own file.
 fn imports_within(folder: &Path, path: &str) -> Vec<(String, Vec<String>)> {
     let front = fs::read_to_string(folder.join("mod.rs")).unwrap();
     let mut homes = Vec::new();

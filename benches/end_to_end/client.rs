@@ -15,7 +15,7 @@ use tokio::{
     time::Instant,
 };
 
-/// A client of a server in a process of its own, which ends with it.
+/// A client of a server in another process, which ends with it.
 pub(crate) struct Connection {
     client: RunningService<RoleClient, ()>,
     // Killed when it is dropped.
@@ -57,7 +57,7 @@ impl Connection {
         })
     }
 
-    /// How long so many calls take, one after the other.
+    /// How long this many calls take, one after the other.
     pub(crate) fn time(&self, calls: u64) -> Duration {
         self.runtime.block_on(async {
             let begun = Instant::now();

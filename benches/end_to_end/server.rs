@@ -24,7 +24,7 @@ pub(crate) const COMMAND: &str = "serve";
 pub(crate) const STDIO: &str = "stdio";
 pub(crate) const HTTP: &str = "http";
 
-/// What is around the bookshop.
+/// The stack around the bookshop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stack {
     Bare,

@@ -22,7 +22,7 @@ where
         for _ in 0..calls {
             let request = Call::new();
             next += EVERY;
-            // It does not sleep: a processor that wakes is slow at first, whatever is measured.
+            // Does not sleep, because a processor that wakes up is slow at first.
             while Instant::now() < next {
                 std::hint::spin_loop();
             }

@@ -126,7 +126,7 @@ fn rendered() -> CallLogLayer {
     })
 }
 
-/// Lines are made and handed over; where they go costs nothing.
+/// Lines are made and passed on, and the sink costs nothing.
 fn to_nowhere() -> CallLogLayer {
     CallLogLayer::new(JsonLines::new(io::sink()))
 }

@@ -39,7 +39,7 @@ pub(crate) fn rows(kind: Kind, request: fn() -> Call) -> Vec<Row> {
     rows
 }
 
-/// What one writes in the place where the call is made.
+/// A loop written at the place of the call.
 #[derive(Debug)]
 struct Loop(Tool);
 

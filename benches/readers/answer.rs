@@ -35,7 +35,7 @@ impl Answer {
         }
     }
 
-    /// The same as an answer that nobody looks into.
+    /// The same as an answer that is not looked into.
     pub(crate) fn interim(self) -> Self {
         Self {
             is_interim: true,

@@ -60,7 +60,7 @@ impl Row {
         (self.time)(batch).as_secs_f64() * 1e9 / calls
     }
 
-    /// How long so many calls take, one after the other.
+    /// How long this many calls take, one after the other.
     pub(crate) fn time(&mut self, mut calls: u64) -> Duration {
         let mut measured = Duration::ZERO;
         while calls > 0 {

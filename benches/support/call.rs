@@ -107,8 +107,8 @@ pub(crate) enum Kind {
     SecondAttempt,
 }
 
-/// What a tool cannot do without: it reads its arguments into a type of its own, and makes a text.
-/// Its future is boxed, as a handler's is, and answers at once.
+/// The minimal work of a tool: reads its arguments into a type, and makes a text. Its future is
+/// boxed, as a handler's is, and answers at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Tool {
     kind: Kind,

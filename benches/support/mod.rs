@@ -1,4 +1,4 @@
-//! What the benchmarks share: the request, the tool, and how rows are measured side by side.
+//! Shared by the benchmarks: the request, the tool, and how rows are measured side by side.
 #![allow(dead_code, unused_imports, reason = "each benchmark uses its own part")]
 
 mod call;

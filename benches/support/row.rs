@@ -6,17 +6,17 @@ use tokio::{
 };
 use tower::{Service, ServiceExt};
 
-/// So many requests are made beforehand: few enough to stay in the cache.
+/// How many requests are made beforehand. Few enough to stay in the cache.
 const BATCH: u64 = 256;
 
-/// What is measured, by its name.
+/// The measured cases, by name.
 pub(crate) struct Row {
     name: &'static str,
     time: Box<dyn FnMut(u64) -> Duration>,
 }
 
 impl Row {
-    /// A row of whatever is done so many times in the time that it gives.
+    /// A row for a function that does something this many times, and returns the time.
     pub(crate) fn new(name: &'static str, time: impl FnMut(u64) -> Duration + 'static) -> Self {
         let time = Box::new(time);
         Self { name, time }

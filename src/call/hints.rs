@@ -4,6 +4,13 @@
 /// specification: a tool without hints changes its environment, and changes it again when it runs
 /// again. Annotations of a server that is not trusted are hints only: see
 /// [`RetryBuilder::distrust_server`](crate::retry::RetryBuilder::distrust_server).
+///
+/// ```
+/// use mcp_resilience::call::Hints;
+///
+/// assert!(Hints::new().idempotent(true).may_repeat());
+/// assert!(!Hints::new().may_repeat());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     read_only: bool,

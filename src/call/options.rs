@@ -11,6 +11,16 @@ use std::time::Duration;
 /// - with a deadline, attempts keep their usual limit if that is shorter;
 /// - with a deadline, the longest [wait](crate::retry::RetryBuilder::max_retry_after) follows it,
 ///   unless that is set.
+///
+/// ```
+/// use mcp_resilience::call::CallOptions;
+/// use std::time::Duration;
+///
+/// let mut options = CallOptions::new();
+/// options.deadline = Some(Duration::from_secs(600));
+/// options.max_attempts = Some(1);
+/// assert_eq!(options.problem(), None);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallOptions {

@@ -15,6 +15,14 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Why the process has to end.
 ///
+/// ```
+/// use mcp_resilience::fatal::Fatal;
+///
+/// let refused = std::io::Error::other("permission denied");
+/// let fatal = Fatal::new("cannot read /srv/books.json").because(refused);
+/// assert_eq!(format!("{fatal:?}"), "cannot read /srv/books.json: permission denied");
+/// ```
+///
 /// For `fn main() -> Result<(), Fatal>`. Rust prints the [`Debug`](fmt::Debug) form of an error, so
 /// that form is the reason with its sources on one line. The exit code is 1.
 pub struct Fatal {

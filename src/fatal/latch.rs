@@ -89,6 +89,18 @@ fn refusal(cause: &Fatal) -> Failure {
 
 /// Waits for the end of a stack, and can end it.
 ///
+/// ```
+/// use mcp_resilience::fatal::{Fatal, FatalLayer};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let layer = FatalLayer::new();
+/// let handle = layer.handle();
+/// handle.shut(Fatal::new("the catalog is gone")); // from a background task
+/// assert_eq!(handle.wait().await.to_string(), "the catalog is gone");
+/// # }
+/// ```
+///
 /// Clones watch the same stack.
 #[derive(Clone, Debug)]
 pub struct FatalHandle {

@@ -28,6 +28,18 @@ const MOST: usize = 10_000;
 ///
 /// The layer, its services and the handles share the runs. When the last of them is dropped, the
 /// remaining runs are dropped too.
+///
+/// ```no_run
+/// use mcp_resilience::{call::IdempotencyKey, idempotency::IdempotencyLayer};
+/// # async fn run(layer: IdempotencyLayer, key: IdempotencyKey) -> Result<(), Box<dyn std::error::Error>> {
+///
+/// let handle = layer.handle();
+/// // The booking with this key was not made, as a look at the database shows.
+/// handle.settle_as_not_run(None, &key).await?;
+/// handle.idle().await; // at shutdown
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct IdempotencyHandle {
     config: Arc<Config>,

@@ -11,6 +11,25 @@ use std::{fmt, sync::Arc, thread};
 ///
 /// A handle does not keep the connection alive. The connection ends with the last clone of the
 /// service.
+///
+/// ```
+/// use mcp_resilience::{Failure, reconnect::{ConnectionState, ReconnectLayer}};
+/// use tower::{Layer, service_fn};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Failure> {
+/// let connector = service_fn(async |(): ()| {
+///     Ok::<_, Failure>(service_fn(async |call: &'static str| Ok::<_, Failure>(call)))
+/// });
+/// let tools = ReconnectLayer::new(()).layer(connector);
+/// let handle = tools.handle();
+/// handle.connect().await?; // fails at startup if the server is not there
+/// assert!(handle.is_connected());
+/// handle.shutdown();
+/// assert!(matches!(handle.state(), ConnectionState::Closed));
+/// # Ok(())
+/// # }
+/// ```
 pub struct ReconnectHandle<C> {
     pub(super) shared: Arc<Shared<C>>,
 }

@@ -16,7 +16,7 @@ use rmcp::{
     service::RequestContext,
 };
 
-/// A tool that reports progress as often as it is told to.
+/// A tool that reports progress this often.
 struct Flood(u32);
 
 impl ServerHandler for Flood {
@@ -38,7 +38,7 @@ impl ServerHandler for Flood {
     }
 }
 
-/// What both ends of one call allocate.
+/// The allocations of both ends of one call.
 fn allocated(reports: u32, is_wrapped: bool) -> u64 {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -55,7 +55,7 @@ fn allocated(reports: u32, is_wrapped: bool) -> u64 {
     }
     let client = runtime.block_on(().serve(near)).unwrap();
     let call = || runtime.block_on(client.call_tool(CallToolRequestParams::new("flood")));
-    // What grows once has grown before it counts.
+    // Buffers have grown before the count begins.
     call().unwrap();
     measure(|| drop(call().unwrap())).count_total
 }

@@ -51,7 +51,7 @@ impl Drop for Guard {
     }
 }
 
-/// A tool that is slow, refuses at first, or hangs, and holds something meanwhile.
+/// A tool that is slow, refuses at first, or hangs, and holds a resource in the meantime.
 fn holding(
     alive: &Alive,
 ) -> impl Service<Call, Response = Answer, Error = BoxError, Future: Send> + Clone + Send + 'static
@@ -190,7 +190,7 @@ async fn case_092_a_call_that_is_cancelled_within_is_resolved_and_not_repeated()
     assert_eq!(seen.calls.len(), 1);
     assert_eq!(seen.line["outcome"], "failed");
 
-    // A task that was aborted: nobody foresaw it, and the model is told that it failed.
+    // An aborted task is an unexpected error. The model reads that the call failed.
     let task = tokio::spawn(pending::<()>());
     task.abort();
     let aborted = task.await.unwrap_err();

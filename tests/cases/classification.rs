@@ -149,7 +149,8 @@ async fn case_020_credentials_that_are_refused_while_reconnecting_fail_calls_soo
         let begun = tokio::time::Instant::now();
         let answer = call().await.unwrap();
         assert!(answer.is_error);
-        // Dials after 0 and 1 s: a token may be renewed meanwhile, and is asked for each time.
+        // Dials after 0 and 1 s. A token may be renewed in the meantime, so it is asked for each
+        // time.
         assert_eq!(begun.elapsed().as_millis(), 1_000);
         assert_eq!(server.lines.all()[2]["class"], "unauthorized");
         let logged = server.lines.all()[2]["error"].to_string();
@@ -159,7 +160,7 @@ async fn case_020_credentials_that_are_refused_while_reconnecting_fail_calls_soo
         assert!(later.is_error);
         assert_eq!(begun.elapsed().as_millis(), 3_000);
         assert_eq!(server.lines.all()[3]["class"], "unauthorized");
-        // Nobody dials while nobody calls; and the credentials may be good an hour later.
+        // There is no dial without a call, and the credentials may be valid an hour later.
         tokio::time::sleep(3600 * SECOND).await;
         assert_eq!(server.dials().len(), 4);
         assert_eq!(call().await.unwrap(), Answer::ok("fine"));

@@ -24,7 +24,7 @@ use tower::{
     service_fn,
 };
 
-/// Half a second for whatever it is; one of them is refused at first.
+/// Each call takes half a second. One of them is refused at first.
 async fn half_a_second(call: Call) -> Result<Answer, BoxError> {
     sleep(500 * MS).await;
     if call.name == "refused" {
@@ -105,7 +105,7 @@ async fn case_098_calls_that_overlap_leave_the_queue_in_order_also_when_one_of_t
     }
 }
 
-/// How often somebody was woken.
+/// Counts wake-ups.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -191,7 +191,7 @@ async fn case_138_a_call_that_reached_a_worker_that_died_is_not_made_again() {
         let (delivery, attempts) = if at == 0 {
             ("unknown", 1)
         } else {
-            // It could not be handed to the worker.
+            // The call could not be passed to the worker.
             ("not_sent", 4)
         };
         assert_eq!(line["delivery"], delivery, "{line}");

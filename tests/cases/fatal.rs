@@ -126,7 +126,7 @@ async fn case_065_credentials_that_are_refused_at_the_start_are_fatal_and_later_
         let later = server.call(Call::tool("ask")).await.unwrap();
         assert_eq!(later, Answer::ok("fine"));
     }
-    // A check of one's own, before anything is served.
+    // A check of the application before it serves.
     let probe: Result<(), Failure> = Err(Failure::unauthorized("401"));
     let fatal = probe.or_fatal("the token does not work").unwrap_err();
     assert_eq!(format!("{fatal:?}"), "the token does not work: 401");
@@ -170,7 +170,7 @@ fn case_067_a_fatal_start_is_not_contained_like_a_failed_call() {
     assert_eq!(output.status.code(), Some(1));
     let reason = "Error: cannot listen: the port is taken\n";
     assert!(stderr(&output).ends_with(reason), "{output:?}");
-    // A panic of the start is none of the calls' either.
+    // A panic at startup is not a failed call either.
     let output = in_a_child(NAME, &[("CASE_067_PANICS", "1")]);
     assert!(!output.status.success());
     let told = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use tokio::time::Instant;
 use tower::{BoxError, Layer, ServiceExt, service_fn};
 
-/// Those of which a model learns nothing, or that are for the host.
+/// Classes that a model does not see, or that are for the host.
 fn is_special(class: Class) -> bool {
     let special = [
         Class::Crash,
@@ -147,7 +147,7 @@ async fn case_009_an_error_of_a_tool_is_a_flagged_result_and_no_internal_error()
         named.flagged().text(),
         "Error executing tool post: channel_not_found"
     );
-    // Of an error that nobody foresaw the model gets an id, and the log the text under that id.
+    // For an unexpected error, the model gets an id, and the log has the text under that id.
     for error in [
         BoxError::from("channel_not_found"),
         wrapped_twice("channel_not_found"),
@@ -196,7 +196,7 @@ async fn case_011_an_error_without_a_message_still_says_which_tool_failed_and_ho
             assert!(!logged.trim().is_empty());
         }
     }
-    // What stands behind a blank message is for the log.
+    // The source behind a blank message is for the log.
     let blank = Wrapped("", "disk offline".into());
     let seen = see(Call::tool("sync"), [Err(blank.into())]).await;
     assert!(!seen.flagged().text().contains("disk offline"));
@@ -206,7 +206,7 @@ async fn case_011_an_error_without_a_message_still_says_which_tool_failed_and_ho
 
 #[tokio::test(start_paused = true)]
 async fn case_012_a_result_that_cannot_be_written_as_json_is_a_failed_call_and_not_run_again() {
-    /// What a tool does that cannot put its result into JSON: the keys are no strings.
+    /// A tool whose result cannot be written as JSON, because its keys are not strings.
     fn written() -> Result<Answer, serde_json::Error> {
         let rows = BTreeMap::from([(vec![1, 2], "x")]);
         serde_json::to_value(rows).map(|value| Answer::ok(&value.to_string()))
@@ -223,7 +223,7 @@ async fn case_012_a_result_that_cannot_be_written_as_json_is_a_failed_call_and_n
     let error = seen.line["error"].as_str().unwrap();
     assert!(error.contains("key must be a string"), "{error}");
 
-    // A tool, or a rule, that knows what it is says so to the model too.
+    // If a tool or a rule classifies it, the model reads that.
     let layer = ClassifyLayer::new().rule(|error: &serde_json::Error| {
         Some(Failure::invalid_output(format!(
             "no JSON can hold it: {error}"

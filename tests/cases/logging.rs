@@ -57,7 +57,7 @@ async fn case_072_secrets_are_masked_in_the_log_and_reach_the_tool() {
 
 #[tokio::test(start_paused = true)]
 async fn case_136_a_masked_argument_is_masked_in_the_error_that_quotes_it() {
-    // Only the arguments tell that the second text has a secret in it.
+    // Only the arguments show that the second text contains a secret.
     for (text, logged) in [
         (
             "login failed: invalid token CANARY-123",
@@ -213,7 +213,7 @@ async fn case_081_numbers_arrive_digit_for_digit_at_the_tool_in_the_log_and_in_t
     assert_eq!(structured, r#"{"id":1915883588174806058}"#);
     let text = lines.texts().remove(0);
     assert!(text.contains(&format!(r#""arguments":{SENT}"#)), "{text}");
-    // What the type cannot hold is refused, and not rounded.
+    // A number that the type cannot hold is refused, and not rounded.
     serde_json::from_str::<Value>(r#"{"e":1e400}"#).unwrap_err();
 }
 
@@ -233,7 +233,7 @@ async fn case_082_numbers_that_json_lacks_break_no_line_and_no_call() {
             // A hint that no wait is long enough for.
             continue;
         }
-        // A hint that is none.
+        // An invalid hint.
         let failure = json!({"code": "rate_limited", "error": "x", "retryAfter": odd.to_string()});
         let seen = see(call(), [Ok(Answer::envelope(failure)), fine()]).await;
         seen.assert_fine();

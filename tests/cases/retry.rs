@@ -203,7 +203,7 @@ async fn case_034_there_is_no_hidden_limit_and_one_that_is_set_counts_from_the_s
     seen.assert_fine();
     assert_eq!(millis(&seen.calls), [0, 1_200_100]);
 
-    // One that is set is said on the line, where it is the reason that there is no other attempt.
+    // A deadline that prevents a further attempt is the reason on the line.
     let limited = retry().deadline(SECOND);
     let limited = |lines: &Lines| preset(lines, limited).attempt_timeout(950 * MS);
     let steps = [(2 * SECOND, lost()), (Duration::ZERO, fine())];
@@ -231,7 +231,7 @@ fn case_034_the_default_limit_is_the_documented_one() {
 #[tokio::test(start_paused = true)]
 async fn case_036_the_answer_is_there_by_the_deadline_whatever_an_attempt_may_take() {
     let hangs = || (86_400 * SECOND, fine());
-    // A first attempt that takes its time before it fails leaves the second what is left.
+    // A slow first attempt leaves the second one the remaining time.
     let tool = Script::timed([(30 * SECOND, lost()), hangs(), hangs()]);
     let limited = retry().deadline(50 * SECOND);
     let preset = |lines: &Lines| preset(lines, limited).attempt_timeout(40 * SECOND);

@@ -105,7 +105,7 @@ async fn case_043_a_wait_above_the_maximum_is_not_slept() {
         assert_eq!(seen.line["retry_stopped"], "hint_too_long");
         seen.flagged();
     }
-    // What is no wait is no hint.
+    // A value that is not a wait is not a hint.
     for hint in [json!("NaN"), json!(-1)] {
         let seen = once("retryAfter", &hint).await;
         assert_eq!(millis(&seen.calls), [0, 100], "{hint}");

@@ -1,4 +1,4 @@
-//! The log of a server that is a process of its own.
+//! The log of a server in another process.
 
 use crate::{
     lifecycle::{HELLO, write},

@@ -124,7 +124,7 @@ async fn case_061_a_client_that_closes_the_pipe_before_the_answer_costs_no_panic
             let answer = within("an answer", stdout.next_line()).await.unwrap();
             assert!(answered(&answer.unwrap()));
         }
-        // Nobody reads any further answer; stdin is still open while it is written.
+        // No further answer is read. stdin is still open while it is written.
         drop(stdout);
         for message in messages {
             write(&mut stdin, message).await;
@@ -147,7 +147,7 @@ async fn write(stdin: &mut ChildStdin, message: &Value) {
 
 #[tokio::test]
 async fn case_071_stdout_carries_the_protocol_alone_and_the_log_goes_to_stderr() {
-    // Whatever comes on stdout is checked to be JSON-RPC as it arrives.
+    // All output on stdout is checked to be JSON-RPC.
     let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
     let dune = json!({"title": "Dune"});
     let nothing = json!({"title": "Nothing"});
@@ -175,7 +175,7 @@ async fn case_081_numbers_are_neither_rounded_nor_invented_on_the_way() {
         line.contains("[9007199254740993,18446744073709551615,-9223372036854775808,1.0]"),
         "{line}"
     );
-    // What no number here could hold is refused, before a tool runs.
+    // A number out of range is refused before a tool runs.
     let params = r#"{"name":"get_author","arguments":{"title":"Dune","extra":1e400}}"#;
     let id = shop.send_text("tools/call", params).await;
     shop.expect_refused(id, "`arguments` cannot be read: ")

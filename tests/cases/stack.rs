@@ -56,7 +56,7 @@ pub(crate) fn preset(lines: &Lines, retry: RetryBuilder) -> ResilienceBuilder {
         .retry(retry.build().unwrap())
 }
 
-/// What is to be seen of one call.
+/// The observations of one call.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) answer: Result<Answer, Failure>,
@@ -100,7 +100,7 @@ pub(crate) async fn see_with(
     see_in(|lines| preset(lines, retry), call, tool).await
 }
 
-/// The same in a preset of one's own.
+/// The same in another preset.
 pub(crate) async fn see_in(
     preset: impl FnOnce(&Lines) -> ResilienceBuilder,
     call: Call,
@@ -123,7 +123,7 @@ pub(crate) fn millis(times: &[Duration]) -> Vec<u128> {
     times.iter().map(Duration::as_millis).collect()
 }
 
-/// An error of somebody's own around another.
+/// A foreign error around another.
 #[derive(Debug)]
 pub(crate) struct Wrapped(pub(crate) &'static str, pub(crate) BoxError);
 

@@ -127,7 +127,7 @@ async fn a_server_that_does_not_list_its_tools_is_told_from_one_without_tools() 
     assert_eq!((code, &*stdout), (Some(4), ""), "{stderr}");
     assert!(stderr.starts_with("no list: "), "{stderr}");
     assert!(stderr.contains("registry locked"), "{stderr}");
-    // It can be called all the same.
+    // It can still be called.
     let good = r#"{"key":"k"}"#;
     let output = call(&ledger, &[], &["book", good], &["--list-error"]).await;
     assert_eq!(said(&output).0, Some(0));

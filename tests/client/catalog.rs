@@ -230,7 +230,7 @@ async fn a_wait_that_the_server_asks_for_is_waited_out_at_the_start_if_it_fits()
     assert_eq!(server.count("tools/list"), 2);
 }
 
-/// A server whose pages come from a function of the number of the request.
+/// A server whose pages come from a function of the request's number.
 async fn paged(page: impl Fn(usize) -> Value + Send + Sync + 'static) -> (Scripted, Client) {
     let server = Scripted::start(move |seen, before| {
         (seen.method() == "tools/list").then(|| result(&seen.message["id"], &page(before)))

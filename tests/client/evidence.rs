@@ -275,7 +275,7 @@ async fn a_complete_body_that_is_not_json_is_an_invalid_answer() {
     }
 }
 
-/// A flagged result of a tool, in a body of its own or in a stream.
+/// A flagged result of a tool, in a JSON body or in a stream.
 fn flagged(id: &Value, content: &Value, is_stream: bool) -> Response {
     let body = json!({"jsonrpc": "2.0", "id": id, "result": {
         "isError": true,

@@ -20,10 +20,10 @@ enum Wire {
 }
 use Wire::{Events, Json, Stdio};
 
-/// What becomes of a call.
+/// The expected end of a call.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    /// A good result, in so many attempts.
+    /// A success after this many attempts.
     Good(usize),
     /// Flagged, as a failure of this class and delivery.
     Flagged(&'static str, &'static str),
@@ -193,7 +193,7 @@ async fn check(
     Ok(())
 }
 
-/// Whether there were so many attempts, and beyond them only such that came too late.
+/// Whether there were this many attempts, and beyond them only late ones.
 fn is_made(attempts: usize, line: &Value) -> bool {
     let retries = line["retries"].as_array().map_or(&[][..], Vec::as_slice);
     let more = retries.get(attempts - 1..);

@@ -32,7 +32,7 @@ use std::sync::{
 };
 use tokio::{net::TcpListener, time::sleep};
 
-/// A server on rmcp that asks and tells whatever it is told to.
+/// A server on rmcp that sends requests and notifications on demand.
 #[derive(Clone, Default)]
 struct Curious {
     has_changed: Arc<AtomicBool>,
@@ -309,7 +309,7 @@ async fn notifications_of_the_server_reach_the_users_handler() {
     client.close().await;
 }
 
-/// When a handler is told of a change, it can rely on the catalog.
+/// When a handler gets the notification, the catalog is already up to date.
 #[derive(Clone)]
 struct Looks {
     client: Arc<Mutex<Option<Client>>>,
@@ -341,7 +341,7 @@ async fn a_handler_that_is_told_of_a_change_can_list_the_tools() {
         }
     })
     .await;
-    // What the tool does is not known any more; that it declares no schema is.
+    // The hints of the tool are unknown now. That it declares no schema is still known.
     let stale = Hints::new().output_schema(false);
     assert_eq!(*looks.hints.lock().unwrap(), Some(stale));
     *looks.client.lock().unwrap() = None;

@@ -87,7 +87,7 @@ impl ServerHandler for Tool {
     }
 }
 
-/// A handler that hands on the progress that it hears of.
+/// A handler that records progress.
 #[derive(Clone)]
 struct Hears(UnboundedSender<f64>);
 
@@ -167,7 +167,7 @@ impl Call {
         call
     }
 
-    /// So much time passes, and whoever waited for it goes on.
+    /// Lets this much time pass, and wakes all waiting tasks.
     async fn pass(time: Duration) {
         advance(time).await;
         for _ in 0..100 {
@@ -175,7 +175,7 @@ impl Call {
         }
     }
 
-    /// So much time passes, and the client hears of progress.
+    /// Lets this much time pass, after which the client gets progress.
     async fn hear(&mut self, time: Duration) -> f64 {
         Self::pass(time).await;
         let heard = self.hears.recv().await.unwrap();
@@ -183,7 +183,7 @@ impl Call {
         heard
     }
 
-    /// The call ends after so much time, and not before.
+    /// The call ends after this time, and not earlier.
     async fn end(self, time: Duration) -> (CallToolResult, Duration) {
         Self::pass(time.checked_sub(MS).unwrap()).await;
         assert!(!self.ends.is_finished(), "too early");
@@ -218,7 +218,8 @@ async fn serve_http(server: Resilient<Tool>) -> String {
     url
 }
 
-/// A script whose stdio is that of a server in this process: its child would have a clock of its own.
+/// A script whose stdio is connected to a server in this process, because a child process would have
+/// another clock.
 async fn serve_stdio(server: Resilient<Tool>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

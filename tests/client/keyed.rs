@@ -101,7 +101,7 @@ impl ServerHandler for Office {
             return Ok(InputRequiredResult::from_request_state("s1").into());
         }
         let mut run = Run(Some(Arc::clone(&self.stopped)));
-        // As a handler does that gives up with its request.
+        // Like a handler that stops with its request.
         tokio::select! {
             () = sleep(self.takes) => {}
             () = context.ct.cancelled() => {
@@ -115,7 +115,7 @@ impl ServerHandler for Office {
     }
 }
 
-/// Wires to one server, all of which can be cut at once.
+/// Connections to one server that can all be cut at once.
 #[derive(Clone)]
 struct Wires {
     office: Office,

@@ -48,7 +48,7 @@ async fn make(client: &Client, server: &Scripted, gate: &Semaphore, takes: Durat
     tokio::time::pause();
     tokio::time::advance(takes).await;
     tokio::time::resume();
-    // What is over now is over, whatever arrives.
+    // The limit counts even if an answer arrives now.
     sleep(10 * MS).await;
     gate.add_permits(1);
     let answer = within("an answer", running).await.unwrap().unwrap();

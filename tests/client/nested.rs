@@ -42,7 +42,7 @@ impl ServerHandler for Gateway {
     }
 }
 
-/// What the host of a gateway gets, if the server behind it answers so.
+/// The answer of a gateway to its host, if the server behind it answers like this.
 async fn outer_answer(
     inner: fn(&serde_json::Value) -> Response,
     pass_on: PassOn,

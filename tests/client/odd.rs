@@ -73,7 +73,7 @@ fn cases() -> Vec<Case> {
         (format!(r#"{{"jsonrpc":"2.0","id":987654,"result":{{"x":NaN}}}}{good}"#), ALL, Good("good")),
         (format!(r#"[{{"jsonrpc":"2.0","method":"x","params":NaN}},{good}]"#), ALL, Good("good")),
         (json!(good).to_string().replace("$ID\\\"", "$ID"), ALL, Good("good")),
-        // Logs as JSON with an id of their own.
+        // JSON logs with an id.
         (format!("{}\n{good}", r#"{"level":"error","msg":"cache miss","error":"disk full","id":$ID}"#), &[Stdio], Good("good")),
         (format!("{}\n{good}", r#"{"level":"info","msg":"done","result":"ok","id":$ID}"#), &[Stdio], Good("good")),
         // An answer that names the method.
@@ -149,7 +149,7 @@ fn written_otherwise() -> Vec<Case> {
         (good.replace("\"id\"", "\"ID\""), ALL, Good("good")),
         (good.replace("good", "good\\ud83d"), ALL, Good("good\u{fffd}")),
         (result(r#"{"content":["good"]}"#), ALL, Good("good")),
-        // Ends of lines that are none.
+        // Characters that are not line ends.
         (format!("[{good}]$STAY"), &[Stdio], Good("good")),
         (format!("{good} and more$STAY"), &[Stdio], Good("good")),
         (format!("{good}$STAY"), &[Stdio], Good("good")),
@@ -215,7 +215,7 @@ async fn a_line_that_belongs_to_no_call_is_told_in_the_failure_of_a_call_that_wa
     }
 }
 
-/// A server that writes for ever holds nobody up: not the limit of a start, and not other tasks.
+/// A server that writes for ever delays neither the dial timeout nor other tasks.
 #[tokio::test]
 async fn a_child_that_floods_its_stdout_does_not_hold_up_its_own_limit() {
     let flood = ChildProcess::new("sh")

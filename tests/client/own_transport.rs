@@ -41,7 +41,7 @@ use tokio::{
 
 type Pipe = AsyncRwTransport<RoleClient, Empty, Empty>;
 
-/// A server in this process, with one tool that may be repeated, and that hangs if it is told to.
+/// A server in this process with one tool that may run twice, and that hangs on request.
 #[derive(Clone, Default)]
 struct Inside {
     ran: Arc<AtomicUsize>,

@@ -23,7 +23,7 @@ use std::{
 };
 use tokio::{sync::Notify, time::sleep};
 
-/// A file of its own, gone at the end.
+/// A temporary file, removed when it is dropped.
 struct File(PathBuf);
 
 impl File {
@@ -73,7 +73,7 @@ impl ClientHandler for Progress {
     }
 }
 
-/// A call that takes 4 s, and tells its progress each half second.
+/// A call that takes 4 s and reports progress every half second.
 fn long() -> (&'static str, Value) {
     (
         "trigger-long-running-operation",
@@ -189,7 +189,7 @@ async fn over_http(peer: Peer) {
     .await;
     read(&client, peer).await;
 
-    // And while nobody calls: only the session is gone, however the server says so.
+    // The same without a running call: only the session is gone, for each form of the answer.
     drop(next);
     let (_process, ..) = peer.http(port).await;
     let before = client.handle().generation();

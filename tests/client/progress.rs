@@ -43,7 +43,7 @@ use tokio::{
     time::sleep,
 };
 
-/// A handler that hands on the progress that it hears of.
+/// A handler that records progress.
 #[derive(Clone)]
 struct Hears(UnboundedSender<ProgressNotificationParam>);
 
@@ -57,7 +57,7 @@ impl ClientHandler for Hears {
     }
 }
 
-/// A server whose only call is told what to say.
+/// A server with one call, which a test controls.
 struct Told {
     server: Scripted,
     says: UnboundedSender<Value>,
@@ -156,7 +156,7 @@ async fn pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
     tokio::time::resume();
-    // What is over now is over, whatever arrives.
+    // The limit counts even if a report arrives now.
     sleep(10 * MS).await;
 }
 

@@ -155,7 +155,7 @@ async fn a_wait_in_the_body_of_a_refusal_is_a_floor_in_every_form_of_the_body() 
             let log = Log::default();
             let client = connect(&server, &log).await;
             assert!(!is_good(&client).await);
-            // A body that is no JSON is open for as long as it takes.
+            // A body that is not JSON stays open.
             if !is_open || body.starts_with(['{', '[', '"']) {
                 let wait = &log.line()["retry_after_ms"];
                 assert_eq!(*wait, 3_600_000, "{body} {is_open}: {}", log.line());

@@ -53,7 +53,7 @@ fn answer(seen: &Seen) -> Option<Response> {
     Some(result(id, &good))
 }
 
-/// Opens sessions, and forgets those before the newest when that is said.
+/// Opens sessions, and forgets all but the newest on request.
 async fn forgetful(words: &'static str) -> (Scripted, Arc<AtomicU32>) {
     let (opened, oldest) = (AtomicU32::new(0), Arc::new(AtomicU32::new(0)));
     let valid_from = Arc::clone(&oldest);
@@ -89,7 +89,7 @@ type Made<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + 'a>>;
 
 type Request = (&'static str, fn(&Client) -> Made<'_>);
 
-/// Every request of a client that is no call, by its method.
+/// Every request of a client other than calls, by its method.
 fn requests() -> Vec<Request> {
     fn one<T: PartialEq + std::fmt::Debug>(items: &[T]) {
         assert_eq!(items.len(), 1, "{items:?}");

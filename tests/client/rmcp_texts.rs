@@ -153,7 +153,7 @@ async fn errors_of_rmcps_http_client_have_a_class() {
     );
 
     server.end();
-    // A connection that was kept for later may be used once more.
+    // A kept connection may be used once more.
     fail(&client, json!({"kind": "none"})).await;
     let error = fail(&client, json!({"kind": "none"})).await;
     let expected = (C::Connection, D::NotSent, None);
@@ -203,7 +203,8 @@ async fn connect_errors_of_rmcp_have_a_class() {
     assert_eq!(said(&failure), (Class::Connection, Delivery::NotSent, None));
 }
 
-/// rmcp's own recovery of a session fails what else is pending, as if the server had said so.
+/// rmcp's own recovery of a session fails other pending requests, as if the server had refused
+/// them.
 #[tokio::test]
 async fn an_answer_that_was_lost_when_rmcp_replaced_a_session_is_not_a_refusal() {
     let ledger = Ledger::new();

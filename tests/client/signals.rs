@@ -17,8 +17,8 @@ use tokio::{
 /// Name, exit code and number.
 const SIGNALS: [(&str, i32, i32); 3] = [("HUP", 129, 1), ("INT", 130, 2), ("TERM", 143, 15)];
 
-/// A call of a server that does not heed the end of its stdin, nor SIGTERM, and that has a child of its
-/// own in its process group.
+/// A call of a server that ignores the end of its stdin and SIGTERM, and has a child in its process
+/// group.
 struct Running {
     call: Child,
     ledger: Ledger,
@@ -52,7 +52,7 @@ impl Running {
         assert!(sent.unwrap().success());
     }
 
-    /// Waits for its end, and for that of all that it started.
+    /// Waits for its end, and for the end of all processes that it started.
     async fn end(self) -> (Output, Ledger) {
         let output = within("the end of `call`", self.call.wait_with_output()).await;
         let mut started: Vec<u32> = fs::read_to_string(self.ledger.path().with_extension("pid"))
@@ -134,7 +134,7 @@ async fn a_second_signal_ends_at_once() {
     assert_eq!(lines(&output).len(), 1, "{output:?}");
 }
 
-/// So many moments of each signal, at random; the variable `MCP_RESILIENCE_MOMENTS` says how many.
+/// Random moments for each signal. `MCP_RESILIENCE_MOMENTS` sets their number.
 #[tokio::test]
 async fn a_signal_at_any_moment_leaves_no_process_and_loses_no_line() {
     let moments = env::var("MCP_RESILIENCE_MOMENTS").ok();

@@ -252,7 +252,8 @@ async fn the_standing_stream_has_a_source_of_credentials_asked_three_times_at_mo
     client.close().await;
 }
 
-/// A server that takes its time for the stream, and says whether a call came before that was answered.
+/// A server that is slow to open the stream, and records whether a call came before the stream was
+/// open.
 async fn slow_to_listen(early: Arc<AtomicBool>) -> String {
     let answered = Arc::new(AtomicBool::new(false));
     let listen = {

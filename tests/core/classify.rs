@@ -39,13 +39,13 @@ async fn failure_of_error(error: impl Into<BoxError>) -> Failure {
     answer.unwrap_err()
 }
 
-/// What decides of a repeat.
+/// The details that decide about a repeat.
 fn verdict(failure: &Failure) -> (Class, Delivery, Option<Duration>, Option<bool>) {
     let (class, delivery) = (failure.class(), failure.delivery());
     (class, delivery, failure.retry_after(), failure.retryable())
 }
 
-/// Somebody else's error around another one.
+/// A foreign error around another.
 #[derive(Debug, thiserror::Error)]
 #[error("while asking the catalog")]
 struct Wrapped(#[source] BoxError);
@@ -243,7 +243,7 @@ async fn code_and_wait_are_found_wherever_servers_put_them() {
         let mut beside_data = full(Some(json!({"page": 1})));
         beside_data.texts.push(form.to_string());
         for answer in [Answer::envelope(form.clone()), in_text, beside_data] {
-            // In a text anybody may speak.
+            // A text may quote any source.
             let delivery = match &answer.structured {
                 Some(structured) if *structured == form => Delivery::Refused,
                 _ => Delivery::Unknown,
@@ -416,12 +416,12 @@ async fn a_json_rpc_error_is_named_and_kept_as_it_is() {
         for thrown in [error.clone().into(), wrapped(error.clone()), deep] {
             let is_wrapped = !thrown.is::<RpcError>();
             let failure = failure_of_error(thrown).await;
-            // Whoever wrapped it may have done half its work before.
+            // The code that wrapped it may have done half its work before.
             let delivery = match delivery {
                 D::Refused if is_wrapped => D::Unknown,
                 delivery => delivery,
             };
-            // Nor does a cause say that the whole may run again.
+            // A cause does not permit a repeat of the call.
             let retryable = retryable.filter(|yes| !is_wrapped || !yes);
             let expected = (class, delivery, wait, retryable);
             assert_eq!(verdict(&failure), expected, "{error:?}");

@@ -120,7 +120,7 @@ const FLOORS: [Floor; 3] = [
     ("buffer", |tool| boxed(Buffer::new(Strict::new(tool), 4))),
 ];
 
-/// A tool that fails every first call of a name, hangs, or takes its time, as the name says.
+/// A tool that fails the first call of each name, hangs, or is slow, as the name says.
 #[derive(Clone, Debug, Default)]
 struct Tool {
     calls: Arc<Mutex<HashMap<String, u32>>>,
@@ -202,7 +202,7 @@ async fn callers_in_tasks_of_their_own_all_finish_and_every_attempt_finds_a_read
         for name in ["a", "b", "c"] {
             let mut stack = stack.clone();
             callers.spawn(async move {
-                // Whoever does not repeat the call itself has it repeated here.
+                // Layers that do not repeat calls have them repeated here.
                 for _ in 0..2 {
                     let answer = stack.ready().await.unwrap().call(Call::tool(name)).await;
                     if answer.is_ok_and(|answer| !answer.is_error) {
@@ -426,7 +426,7 @@ fn orders(n: usize) -> Vec<Vec<usize>> {
 async fn the_layers_keep_the_class_in_whatever_order_they_stand() {
     const CLASSIFY: usize = 0;
     const FATAL: usize = 1;
-    // What IsError makes a result of cannot be seen by who stands outside it.
+    // Layers outside of `IsError` do not see its failures.
     let passes_is_error = [Class::Protocol, Class::Cancelled, Class::Fatal];
     let wrap: [Wrap; 5] = [0, 2, 3, 4, 1].map(|at| LAYERS[at].1);
     for class in Class::all() {
@@ -438,7 +438,7 @@ async fn the_layers_keep_the_class_in_whatever_order_they_stand() {
                 .iter()
                 .fold(boxed(failing), |inner, &at| wrap[at](inner));
             let outcome = stack.oneshot(Call::read_only("t")).await;
-            // The end of a stack inside is none of the stack outside.
+            // The end of an inner stack does not end the outer one.
             let at = |layer| order.iter().position(|&at| at == layer);
             if class == Class::Fatal && at(FATAL) < at(CLASSIFY) {
                 let is_disabled = |error: &BoxError| {

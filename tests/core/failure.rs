@@ -59,7 +59,7 @@ const TABLE: [Row; 19] = {
     ]
 };
 
-/// Somebody else's error around another one.
+/// A foreign error around another.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 struct Wrapped {
@@ -308,7 +308,7 @@ fn assert_is_full(failure: &Failure, delivery: Delivery, case: &str) {
     assert_eq!(failure.code(), Some(&Code::from("RATE_LIMITED")), "{case}");
     assert_eq!(failure.status(), Some(429), "{case}");
     assert_eq!(failure.delivery(), delivery, "{case}");
-    // Of a cause only that it was there: not that it was refused, nor that it may be repeated.
+    // A cause keeps its class, but not that it was refused or may be repeated.
     let is_whole = delivery == Delivery::NotSent;
     assert_eq!(failure.retryable(), is_whole.then_some(true), "{case}");
     assert_eq!(failure.alternative(), Some("search_cached"), "{case}");
@@ -340,7 +340,7 @@ fn a_failure_deep_inside_a_foreign_error_is_found_but_for_how_far_its_own_call_g
     ];
     for (case, error) in cases {
         let failure = Failure::from(error);
-        // That a call of its own was not sent does not tell whether this one did half its work.
+        // That the tool's own call was not sent does not show whether this call did half its work.
         assert_is_full(&failure, Delivery::Unknown, case);
         assert!(failure.source().unwrap().is::<Wrapped>(), "{case}");
         assert!(failure.chain().to_string().contains("outer"), "{case}");
@@ -444,7 +444,7 @@ fn an_io_error_is_known_by_its_kind_however_deep_it_is() {
         for (depth, error) in errors {
             let failure = Failure::from(error);
             assert_eq!(failure.class(), class, "{kind:?} {depth}");
-            // Whose connection that was, the transport's or the tool's, does not show.
+            // The error does not show whether it was the transport's or the tool's connection.
             assert_eq!(failure.delivery(), Delivery::Unknown, "{kind:?} {depth}");
             assert!(failure.source().is_some(), "{kind:?} {depth}");
         }

@@ -161,7 +161,7 @@ async fn every_waiter_gets_the_cause_of_the_end_early_or_late() {
     sleep(SECOND).await;
     assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
 
-    // From a task in the background, where no call would bring it up.
+    // From a background task, where no call would report it.
     let handle = layer.handle();
     let background = Fatal::new("the index is corrupt").because(gone().unwrap_err());
     tokio::spawn(async move { handle.shut(background) });
@@ -362,7 +362,7 @@ fn a_main_that_returns_it_ends_with_exit_code_1_and_the_reason_on_stderr() {
     const THIS: &str =
         "fatal::a_main_that_returns_it_ends_with_exit_code_1_and_the_reason_on_stderr";
     if is_the_child(THIS) {
-        // What the standard library does with the value that `main` returns.
+        // The standard library's handling of the value that `main` returns.
         let code = Err::<(), _>(missing_price()).report();
         exit(i32::from(code == ExitCode::FAILURE));
     }

@@ -287,7 +287,7 @@ async fn the_envelope_says_it_to_programs_where_no_schema_forbids() {
         assert_eq!(answer.meta, None, "{envelope}");
 
         let declared = call.hints.output_schema(true);
-        // Nobody says whether there is a schema.
+        // It is unknown whether there is a schema.
         let unknown = Hints::new().read_only(call.hints.is_read_only());
         for hints in [declared, unknown] {
             call.hints = hints;
@@ -418,7 +418,7 @@ async fn an_unflagged_result_is_flagged_only_if_it_is_unmistakably_a_failure() {
         assert!(!elsewhere && !in_resource, "{case}");
         assert_eq!(flags(layer, search(), answer).await, expected, "{case}");
     }
-    // What is detected beside the default one does not replace it.
+    // A further detector does not replace the default one.
     let both = default.detect(detect::empty_content);
     assert!(flags(&both, search(), unflagged(&envelope, "x")).await);
     assert!(flags(&both, search(), Answer::default()).await);
@@ -458,8 +458,8 @@ async fn the_model_gets_the_id_of_a_crash_and_the_log_has_the_rest() {
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone());
     let guard = tracing::subscriber::set_default(subscriber.finish());
-    // Where there is one subscriber alone, a thread without any may decide for all that an event
-    // interests nobody: so there is a second, and what was decided meanwhile is decided again.
+    // With a single subscriber, a thread without one may disable an event's call site for all
+    // threads. A second subscriber makes `tracing` ask again.
     let second = tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(io::sink).finish());
     both().await;
     tracing::callsite::rebuild_interest_cache();

@@ -130,7 +130,7 @@ async fn an_answer_without_a_flag_is_never_repeated_even_if_it_is_flagged_here()
     }
 }
 
-/// Words of other servers: most are of an API behind a tool.
+/// Codes of other servers. Most come from an API behind a tool.
 #[rustfmt::skip]
 const OTHERS: [&str; 20] = [
     "too_many_requests", "rate_limit_error", "rate_limit_exceeded", "throttling_exception",
@@ -143,7 +143,7 @@ const OTHERS: [&str; 20] = [
 #[tokio::test(start_paused = true)]
 async fn no_code_of_another_server_repeats_a_call() {
     for code in OTHERS {
-        // What it says of time, or its status, changes nothing.
+        // Its wait or its status changes nothing.
         let envelopes = [
             json!({"code": code, "error": "x"}),
             json!({"code": code.to_uppercase(), "error": "x", "retryAfter": 1}),

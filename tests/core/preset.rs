@@ -116,7 +116,7 @@ async fn a_fatal_failure_shuts_the_stack_and_wakes_its_waiters() {
 
 #[tokio::test(start_paused = true)]
 async fn a_layer_of_others_stands_right_inside_the_border() {
-    // One call at a time, and what finds no room is told to try again.
+    // One call at a time. Other calls are told to try again.
     let lines = Lines::default();
     let retry = RetryLayer::builder().jitter(Jitter::none());
     let layer = ResilienceLayer::builder()

@@ -40,7 +40,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 type Answering = Pin<Box<dyn Future<Output = Result<u64, BoxError>> + Send>>;
 
-/// What a call asks of a connection; the answer is the connection's number.
+/// The kinds of calls. The answer is the number of the connection.
 #[derive(Clone, Debug)]
 enum Ask {
     Who,
@@ -204,13 +204,13 @@ async fn fail(tools: &Tools, ask: Ask) -> Failure {
     tools.clone().oneshot(ask).await.unwrap_err()
 }
 
-/// Asks from so many tasks at once.
+/// Asks from this many tasks at once.
 async fn ask_all(tools: &Tools, callers: usize, ask: Ask) -> Vec<Outcome> {
     let asking = repeat_with(|| tools.clone().oneshot(ask.clone())).take(callers);
     asking.collect::<JoinSet<_>>().join_all().await
 }
 
-/// Asks in a task of its own, and lets it begin.
+/// Asks in another task, and lets it begin.
 async fn spawn(tools: &Tools, ask: Ask) -> JoinHandle<Outcome> {
     let task = tokio::spawn(tools.clone().oneshot(ask));
     yield_now().await;
@@ -229,7 +229,7 @@ async fn a_thousand_first_callers_share_one_dial_and_a_loss_they_all_see_costs_o
     for outcome in ask_all(&tools, 1000, Ask::Who).await {
         assert_eq!(outcome.unwrap(), 2);
     }
-    // The first connection never answered, so the second has to wait for its turn.
+    // The first connection never answered, so the second has to wait for the backoff.
     assert_eq!(server.dials(), [0, 3000]);
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn always(step: impl FnMut() -> Outcome) -> Script {
     Script::new(iter::repeat_with(step).take(20))
 }
 
-/// Waits of 1, 2, 4, … s to the millisecond, and no budget in the way.
+/// Exact waits of 1, 2, 4, … s, and no budget.
 pub(crate) fn exact() -> RetryBuilder {
     RetryLayer::builder()
         .jitter(Jitter::none())
@@ -150,7 +150,7 @@ async fn no_attempt_is_sent_after_the_retry_window_also_where_the_machine_slept_
     assert_eq!(times(&tool), [0]);
 }
 
-/// Ready at first, then as it says.
+/// Ready at first, then as scripted.
 #[derive(Clone)]
 struct Moody(Script, Arc<Mutex<VecDeque<Result<(), Failure>>>>);
 
@@ -313,11 +313,11 @@ async fn stacked_retries_do_not_multiply_and_the_inner_count_goes_up() {
     }
 }
 
-/// How many of so many failing calls were repeated, each at most once, in no time to speak of.
+/// How many of this many failing calls were repeated, each at most once, in almost no time.
 async fn repeats(retry: &RetryLayer, calls: u32) -> u32 {
     let mut repeats = 0;
     for _ in 0..calls {
-        // A service of its own each time, and a clone: the budget is the layer's.
+        // A new service each time, and a clone, because the budget belongs to the layer.
         let tools = retry.layer(always(|| busy(None))).clone();
         let failure = tools.oneshot(Call::tool("reserve")).await.unwrap_err();
         match failure.stopped() {

@@ -17,7 +17,7 @@ fn nanos(nanos: u64) -> Option<Duration> {
     Duration::from_nanos(nanos).into()
 }
 
-/// The point in time that is so many seconds from now.
+/// The point in time this many seconds from now.
 fn from_now(seconds: i64) -> DateTime<Utc> {
     #[expect(
         clippy::disallowed_methods,
@@ -49,7 +49,7 @@ fn assert_waits_until(at: DateTime<Utc>, text: &str, read: impl Fn(&str) -> Opti
     assert!(wait >= after && wait <= before, "{text}: {wait:?}");
 }
 
-/// Strings that are seconds, or a length with units, wherever a string may stand.
+/// Strings of seconds, or durations with units, in every place for a string.
 #[rustfmt::skip]
 const TEXTS: &[(&str, u64)] = &[
     ("0", 0), ("0.0", 0), ("0s", 0), ("30", 30_000), (" 30 ", 30_000), ("+30", 30_000),
@@ -61,7 +61,7 @@ const TEXTS: &[(&str, u64)] = &[
     ("1000us", 1), ("1000\u{b5}s", 1), ("1000\u{3bc}s", 1), ("1000000ns", 1),
 ];
 
-/// What says nothing, as the value of any name for a wait.
+/// Values without a meaning for any name of a wait.
 #[rustfmt::skip]
 const NONSENSE: &[&str] = &[
     "", " ", "\t\n", ".", "..", "-", "+", "1..2", "1.2.3", "-1", "-0.5", "-1s", "1m-30s", "+-5",

@@ -17,7 +17,7 @@ use mcp_resilience::{
 use std::{fmt::Debug, time::Duration};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
-/// What is within, to be told apart from every other.
+/// An inner service that can be identified.
 #[derive(Clone, Debug, PartialEq)]
 struct Within(u32);
 

@@ -49,7 +49,7 @@ impl ToolCall for Slow {
     }
 }
 
-/// Reports so many times, at these distances; then says nothing for so long, and answers.
+/// Reports this many times at these intervals, is then silent for this long, and answers.
 pub(crate) async fn reports(
     ticker: Ticker,
     times: u32,
@@ -179,7 +179,7 @@ async fn errors_and_readiness_are_those_of_the_service_within() {
 
 #[tokio::test(start_paused = true)]
 async fn reports_of_an_abandoned_attempt_do_not_extend_a_later_one() {
-    // Each attempt hangs. The first one's ticker goes on for ever in a task of its own.
+    // Each attempt hangs. The ticker of the first attempt goes on for ever in another task.
     let first = Arc::new(Mutex::new(None::<Ticker>));
     let tool = {
         let first = Arc::clone(&first);

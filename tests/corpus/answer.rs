@@ -3,7 +3,7 @@
 use mcp_resilience::call::{Flagged, Hints, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
-/// A call of a tool of which nothing is known, or which may run twice.
+/// A call of a tool without hints, or of one that may run twice.
 #[derive(Clone)]
 pub(crate) struct Call(pub(crate) Hints);
 

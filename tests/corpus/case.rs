@@ -1,4 +1,4 @@
-//! One file.
+//! The content of one file.
 
 use mcp_resilience::{
     Class, Delivery, Failure,
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::time::{Duration, SystemTime};
 
-/// What stands in a file for a date: `@now+90s`.
+/// The placeholder of a date in a file: `@now+90s`.
 const DATE: &str = "@now+";
 
 /// How late a date in a file may be read.
@@ -17,14 +17,14 @@ const LATE: u64 = 5_000;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
-    /// Which server or SDK, its version, and where one may look it up.
+    /// The server or SDK, its version, and a reference.
     pub(crate) seen: String,
     pub(crate) input: Input,
     pub(crate) expect: Expected,
-    /// What it is for rmcp's types, where these see something else.
+    /// The expectation for rmcp's types, if they read it differently.
     #[serde(default)]
     pub(crate) by_rmcp: Option<Expected>,
-    /// What it is for the client over HTTP, where that sees something else than rmcp's types.
+    /// The expectation for the HTTP client, if it reads it differently than rmcp's types.
     #[serde(default)]
     pub(crate) by_http: Option<Expected>,
     /// Whether a wait in it is a date, `@now+90s` in the file.
@@ -74,16 +74,16 @@ pub(crate) struct HttpAnswer {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case", tag = "outcome")]
 pub(crate) enum Expected {
-    /// It goes through as it came, without a flag.
+    /// The answer passes unchanged, without a flag.
     Success {
         why: String,
-        /// And is flagged by the detector for texts, which is off by default.
+        /// Whether the detector for texts, which is off by default, flags it.
         #[serde(default)]
         flagged_by_detector: bool,
     },
-    /// It goes through as it came: the call goes on elsewhere.
+    /// The answer passes unchanged, because the call goes on elsewhere.
     Interim { why: String },
-    /// It comes without a flag, is flagged, and the log says so.
+    /// The answer has no flag, is flagged, and the log says so.
     Flagged {
         class: String,
         code: Value,
@@ -93,7 +93,7 @@ pub(crate) enum Expected {
         class: String,
         code: Value,
         delivery: String,
-        /// Of which tool such a call is made again.
+        /// For which tools the call is repeated.
         repeated: Repeated,
         why: String,
         wait_ms: Value,
@@ -129,7 +129,7 @@ impl Case {
         Ok(case)
     }
 
-    /// Compares a failure, and what a retry thinks of it for both kinds of tools.
+    /// Compares a failure, and whether a retry repeats it for both kinds of tools.
     pub(crate) fn compare(
         &self,
         expected: &Expected,
@@ -214,8 +214,8 @@ impl Expected {
     }
 }
 
-/// What the gate of a retry thinks, told by why it gave up at once: of a tool of which nothing is
-/// known, and of one that may run twice.
+/// Which tools a retry would repeat, from the reasons for which it gave up: for a tool without
+/// hints, and for one that may run twice.
 pub(crate) fn repeated(any: &Failure, twice: &Failure) -> Repeated {
     match (any.stopped(), twice.stopped()) {
         (Some(Stopped::Attempts), Some(Stopped::Attempts)) => Repeated::AnyTool,

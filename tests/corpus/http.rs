@@ -52,7 +52,7 @@ pub(crate) async fn check(case: &Case) -> Vec<Result<(), String>> {
     }]
 }
 
-/// Calls a server of its own, once.
+/// Calls a new server once.
 async fn call(answer: &HttpAnswer, hints: Hints) -> Result<Answer, Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
@@ -158,7 +158,7 @@ async fn send(socket: &mut TcpStream, status: u16, headers: &Map<String, Value>,
         write!(head, "{name}: {}\r\n", value.as_str().unwrap()).unwrap();
     }
     write!(head, "Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
-    // Who asked may be gone.
+    // The client may be gone.
     let _ = socket.write_all(head.as_bytes()).await;
     let _ = socket.shutdown().await;
 }

@@ -65,7 +65,7 @@ async fn every_shape_that_was_seen_is_understood() {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// What is not as it should be, by whom.
+/// The differences, with the reader that sees each.
 async fn check(case: &Case) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut compare = |reader: &str, seen: Vec<Result<(), String>>| {

@@ -32,7 +32,7 @@ pub(crate) async fn result(case: &Case, result: &Value) -> Vec<Result<(), String
         Ok(ServerResult::CreateTaskResult(result)) => {
             vec![interim(expected, &CallToolResponse::Task(result))]
         }
-        // What its client does not take for the answer of a call.
+        // rmcp's client does not accept it as the answer of a call.
         Ok(_) if case.by_rmcp.is_some() => Vec::new(),
         other => vec![Err(format!("rmcp takes it for {other:?}"))],
     }

@@ -28,8 +28,8 @@ pub(crate) async fn error(case: &Case, error: &RpcInput) -> Vec<Result<(), Strin
     check::<Answer>(case, &case.expect, move || Err(error.clone().into())).await
 }
 
-/// Gives an answer to calls of both kinds of tools, through the layers that name it and would repeat
-/// it; and through those that flag and log it.
+/// Answers calls of both kinds of tools, through the layers that classify and repeat, and through
+/// those that flag and log.
 pub(crate) async fn check<R: ToolResult + PartialEq + Clone + std::fmt::Debug>(
     case: &Case,
     expected: &Expected,
@@ -62,7 +62,7 @@ async fn named<R: ToolResult>(
         .await
 }
 
-/// Asks whether a call would be made again, and makes it once.
+/// Makes a call once, and shows whether it would be repeated.
 pub(crate) fn only_once() -> RetryLayer {
     let retry = RetryLayer::builder()
         .max_attempts(1)
@@ -70,7 +70,7 @@ pub(crate) fn only_once() -> RetryLayer {
     retry.build().unwrap()
 }
 
-/// What the caller gets, and what the log says.
+/// The caller's answer, and the log line.
 async fn went_out<R: ToolResult + PartialEq + Clone + std::fmt::Debug>(
     expected: &Expected,
     answer: &(impl Fn() -> Result<R, BoxError> + Clone),

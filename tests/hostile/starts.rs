@@ -132,7 +132,7 @@ async fn a_killed_server_can_be_started_again_on_its_port() {
     assert_eq!(server.complaint().await, url);
     let http = Http { address };
     let session = http.session().await;
-    // A connection of its own that is open when the server dies.
+    // Another connection that is open when the server dies.
     let listening = http.ask("GET", Some(&session), "");
     assert!(
         timeout(Duration::from_millis(200), listening)

@@ -122,7 +122,7 @@ async fn a_fault_after_the_effect_leaves_the_effect() {
         assert!(serde_json::from_str::<Value>(&line).is_err(), "{line}");
     }
     assert_eq!(server.message().await["id"], 8);
-    // The hanging one has blocked nobody.
+    // The hanging call has blocked no other.
     let begun = Instant::now();
     let late = json!({"kind": "late", "seconds": 0.3});
     let late = server.call(2, "late", late).await;
@@ -174,7 +174,7 @@ async fn a_death_leaves_what_was_done_and_the_bytes_that_were_written() {
         let answer = answer.replace("\"executions\":1", &format!("\"executions\":{ran}"));
         assert_eq!(written, answer[..bytes], "{fault}");
     }
-    // The last fault was to strike seven times, and the restarts have not made it forget.
+    // The last fault was for seven arrivals, and restarts have not reset the count.
     let good = ledger
         .start(&[])
         .call(1, "byte", json!({"kind": "die_before"}))

@@ -12,13 +12,13 @@ use tokio::{
     process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
 };
 
-/// What `future` gives, or a failed test: nothing takes nearly that long.
+/// The output of `future`. Fails the test if it takes too long, which is far beyond the usual time.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     let limited = tokio::time::timeout(Duration::from_secs(300), future).await;
     limited.unwrap_or_else(|_| panic!("waited too long for {what}"))
 }
 
-/// A ledger of its own for each test.
+/// The ledger of one test.
 pub(crate) struct Ledger(PathBuf);
 
 impl Ledger {
@@ -66,7 +66,7 @@ impl Ledger {
         }
     }
 
-    /// The server on a port of its own, and its address.
+    /// The server on a free port, and its address.
     pub(crate) async fn start_http(&self, arguments: &[&str]) -> (Server, Http) {
         let arguments = [&["--http", "127.0.0.1:0"], arguments].concat();
         let mut server = self.start(&arguments);
@@ -83,7 +83,7 @@ impl Drop for Ledger {
     }
 }
 
-/// The server as a process of its own, killed when this is dropped.
+/// The server process, killed when this is dropped.
 pub(crate) struct Server {
     pub(crate) process: Child,
     pub(crate) stdin: Option<ChildStdin>,
@@ -125,7 +125,7 @@ impl Server {
         line.trim_end().to_owned()
     }
 
-    /// What is left on stdout, and the exit code.
+    /// The rest of stdout, and the exit code.
     pub(crate) async fn ended(&mut self) -> (String, Option<i32>) {
         let mut rest = String::new();
         let read = self.stdout.read_to_string(&mut rest);
@@ -135,7 +135,7 @@ impl Server {
     }
 }
 
-/// Where a server is on HTTP; each exchange has a socket of its own.
+/// The HTTP address of a server. Each exchange uses a new socket.
 pub(crate) struct Http {
     pub(crate) address: String,
 }
@@ -160,8 +160,7 @@ impl Http {
         self.post(Some(session), &call(1, key, fault)).await
     }
 
-    /// What comes of a request that is not answered, to this end or beyond, and the connection that
-    /// stays open.
+    /// The bytes that arrive for an unanswered request, up to this end, and the open connection.
     pub(crate) async fn ask_in_vain(
         &self,
         session: Option<&str>,

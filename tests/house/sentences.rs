@@ -1,4 +1,4 @@
-//! A sentence of the documentation can be read once.
+//! Checks the length of sentences in the documentation.
 
 use std::{fs, path::Path};
 
@@ -54,7 +54,7 @@ fn a_sentence_is_read_over_lines_and_without_code_and_links() {
     assert_eq!(words(&all[0]), 7);
 }
 
-/// The texts that stand together: paragraphs, items of lists, cells of tables.
+/// The blocks of a text: paragraphs, list items and table cells.
 fn paragraphs(text: &str, is_markdown: bool) -> Vec<String> {
     let mut found = vec![String::new()];
     let mut is_code = false;

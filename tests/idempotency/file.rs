@@ -17,7 +17,7 @@ use std::{
 
 const LONG: Duration = Duration::from_secs(600);
 
-/// A file of its own, which is removed in the end.
+/// A temporary file, removed when it is dropped.
 struct File(PathBuf);
 
 impl File {

@@ -33,7 +33,7 @@ const KEYS: usize = 2;
 const LEASE: Duration = Duration::from_secs(3);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What the tool does in the calls of one key.
+/// The tool's behaviour in the calls of one key.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     before: u64,
@@ -46,7 +46,7 @@ struct Plan {
 enum End {
     Answers,
     Fails,
-    /// It says nothing of what it did.
+    /// The failure does not say whether it ran.
     TimesOut,
 }
 
@@ -148,7 +148,7 @@ fn schedules() -> impl Strategy<Value = Schedule> {
     )
 }
 
-/// What the tools did, and what the callers were told.
+/// The runs of the tools, and the answers to the callers.
 #[derive(Debug, Default)]
 struct World {
     effects: HashMap<usize, Vec<u64>>,

@@ -41,11 +41,11 @@ struct Schedule {
     states: States,
     /// How long the tool takes, in milliseconds.
     takes: u64,
-    /// How long the user takes before each round, in seconds; there are so many rounds.
+    /// How long the user takes before each round, in seconds. There is one value for each round.
     pauses: Vec<u64>,
-    /// What happens in each attempt, from the first round on; later attempts are good.
+    /// The fault of each attempt, from the first round on. Later attempts have none.
     attempts: Vec<Attempt>,
-    /// Rounds that are asked for once more at the end, each after so many seconds.
+    /// Rounds that are repeated at the end, each after this many seconds.
     again: Vec<(usize, u64)>,
     faults: Vec<Fault>,
 }
@@ -53,13 +53,13 @@ struct Schedule {
 #[derive(Clone, Copy, Debug)]
 enum Attempt {
     Good,
-    /// The caller goes away after so many milliseconds.
+    /// The caller goes away after this many milliseconds.
     Gone(u64),
-    /// The replica dies after so many milliseconds.
+    /// The replica dies after this many milliseconds.
     Killed(u64),
     /// Another attempt with the same input runs beside it.
     Twice,
-    /// Another input for the same round comes after so many milliseconds.
+    /// Another input for the same round comes after this many milliseconds.
     Other(u64),
 }
 
@@ -177,7 +177,7 @@ fn call(round: usize, before: Option<&Answer>, input: &str) -> Call {
     }
 }
 
-/// Makes a round until it is answered. `None` if nobody knows how it ended.
+/// Makes a round until it is answered. `None` if the outcome is unknown.
 async fn make(
     schedule: &Schedule,
     tools: &mut (Tools, JoinSet<()>),

@@ -29,7 +29,7 @@ use tower::{Layer, ServiceExt, service_fn};
 
 const LONG: Duration = Duration::from_secs(600);
 
-/// A server of its own on 127.0.0.1, killed in the end.
+/// A Redis server on 127.0.0.1, killed when it is dropped.
 struct Server {
     child: Child,
     port: u16,
@@ -38,7 +38,7 @@ struct Server {
 }
 
 impl Server {
-    /// None if it is missing, and nobody requires it.
+    /// `None` if it is missing and not required.
     async fn start(settings: &[&str]) -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Relaxed);
@@ -97,7 +97,7 @@ impl Server {
         RedisStore::connect(&self.url()).await.unwrap()
     }
 
-    /// Says something to it by hand.
+    /// Sends a command by hand.
     async fn say(&self, words: &[&str]) {
         let client = redis::Client::open(self.url()).unwrap();
         let mut connection = client.get_multiplexed_async_connection().await.unwrap();
@@ -181,7 +181,7 @@ async fn replicas_share_records_and_a_restart_keeps_them() {
 
     let value = Value::new(1, *b"R{}");
     let done = Ending::Done(value.clone());
-    // The connection is made anew by the operation that finds it lost, or the next.
+    // The operation that notices the loss, or the next one, reconnects.
     let mut completed = one
         .complete(&record("a"), first.token, done.clone(), LONG)
         .await;
@@ -257,7 +257,7 @@ async fn a_call_takes_two_round_trips() {
         let call = Call::keyed("book", &format!("order-{number}"));
         tools.clone().oneshot(call)
     };
-    // The first brings the scripts there.
+    // The first call loads the scripts.
     call(0).await.unwrap();
     server.say(&["CONFIG", "RESETSTAT"]).await;
     for number in 1..=20 {

@@ -213,7 +213,7 @@ async fn a_question_that_is_not_kept_can_be_answered() {
     assert_eq!(desk.call(round).await, booked());
 }
 
-/// As a server does that keeps no state, or asks "sure?" and then "really?".
+/// Like a server without state, or one that asks "sure?" and then "really?".
 #[tokio::test]
 async fn the_same_input_twice_under_one_state_is_two_rounds() {
     for question in [Answer::asks("s1"), Answer::asks_without_state()] {
@@ -270,7 +270,7 @@ async fn a_round_whose_beginning_is_forgotten_runs_once() {
     assert_eq!(after.runs(), 1);
 }
 
-/// As during the deployment of the layer: another replica has answered the first round.
+/// As during the rollout of the layer: another replica has answered the first round.
 #[tokio::test]
 async fn a_round_that_began_without_the_layer_runs_once_and_so_do_those_after_it() {
     let answers = [Answer::asks("s1"), Answer::asks("s1"), booked()];

@@ -245,10 +245,10 @@ impl StoredResult for Answer {
     }
 }
 
-/// What befalls one operation of a store.
+/// The fault of one operation of a store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fault {
-    /// It is done after so many milliseconds, and answered after so many more.
+    /// It is done after this many milliseconds, and answered after this many more.
     Slow(u64, u64),
     /// It fails, and is not done.
     Before,

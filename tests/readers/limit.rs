@@ -4,13 +4,13 @@ use crate::checks::{Answer, classify};
 use allocation_counter::{AllocationInfo, measure};
 use mcp_resilience::Class;
 
-/// A text that looks like an envelope up to its end, of about so many bytes.
+/// A text of about this many bytes that looks like an envelope up to its end.
 fn envelope(bytes: usize) -> String {
     let filling = "x".repeat(bytes);
     format!(r#"{{"code":"rate_limited","retryAfter":5,"error":"{filling}"}}"#)
 }
 
-/// What it costs to name such a result: not the result itself, which is there before.
+/// The cost of classifying such a result, without creating it.
 fn cost(text: String) -> AllocationInfo {
     let answer = Answer::flagged(&text);
     drop(text);

@@ -37,7 +37,7 @@ const UNITS: &[(&str, u64)] = &[
     ("d", 86_400_000_000_000),
 ];
 
-/// What came in each write.
+/// The bytes of each write.
 #[derive(Clone, Default)]
 struct Written(Arc<Mutex<Vec<String>>>);
 

@@ -230,7 +230,7 @@ async fn a_field_that_cannot_be_read_is_named(wire: Wire) {
             &json!({"tool": "get_author", "arguments": {"title": "Dune"}}),
         );
     }
-    // A field that nobody knows is no reason to refuse a call.
+    // An unknown field is no reason to refuse a call.
     let params = json!({"name": "get_author", "arguments": {"title": "Dune"}, "task": 5});
     let done = shop.exchange("tools/call", &params).await;
     assert_eq!(done.text(), "Frank Herbert");
@@ -239,7 +239,7 @@ async fn a_field_that_cannot_be_read_is_named(wire: Wire) {
 
 async fn parameters_of_other_methods_that_cannot_be_read_are_refused(wire: Wire) {
     let mut shop = Bookshop::open(wire, &[]).await;
-    // What this server does not offer, and what nobody offers, is not found.
+    // Methods that this server does not offer, and unknown methods, are not found.
     for method in ["tasks/get", "logging/setLevel", "tools/run"] {
         let answer = shop.request(method, &json!({"level": "x"})).await;
         let error = json!({"code": -32601, "message": method});
@@ -331,7 +331,7 @@ async fn ten_megabytes_of_arguments_are_refused_over_http() {
     assert_goes_on(shop).await;
 }
 
-/// Each is no message without an id: not JSON, or JSON of another shape.
+/// None is a message, and none has an id: invalid JSON, or JSON of another shape.
 const NO_MESSAGES: [(&str, bool); 6] = [
     ("hello", false),
     ("[]", true),

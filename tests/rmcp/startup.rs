@@ -43,7 +43,7 @@ fn file(name: &str, content: &[u8]) -> Own {
 }
 
 /// Fails unless the Bookshop ends by itself, without a word on stdout, and gives the one line that
-/// it leaves on stderr. Its stdin stays open meanwhile.
+/// it leaves on stderr. Its stdin stays open.
 async fn refusal(arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let (mut child, stdin, stdout) = Child::start(arguments, variables);
     let mut stdout = Lines::read(stdout);

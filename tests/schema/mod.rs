@@ -13,7 +13,7 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| serde_json::from_str(LINE_SCHE
 static VALIDATOR: LazyLock<Validator> =
     LazyLock::new(|| jsonschema::validator_for(&SCHEMA).unwrap());
 
-/// The members that the schema knows, by the kind of the line. One that is not among them is no field.
+/// The members that the schema knows, by the kind of the line. Other members are not fields.
 static KNOWN: LazyLock<[(&str, BTreeSet<&str>); 2]> = LazyLock::new(|| {
     ["call", "lines_lost"].map(|event| {
         let members = SCHEMA["$defs"][event]["properties"].as_object().unwrap();

@@ -124,7 +124,7 @@ fn points(all: &ResourceMetrics) -> Vec<Point> {
     points
 }
 
-/// A call of which it is known whether the server lists the tool.
+/// A call that knows whether the server lists the tool.
 #[derive(Clone)]
 struct Listed(Call, Option<bool>);
 
@@ -276,7 +276,7 @@ async fn unlisted_names_are_one_label_and_unknown_ones_are_bounded() {
     assert_eq!(points.all("mcp_resilience.attempts").len(), 1_003);
 }
 
-/// Fails while it is told to.
+/// Fails while the switch is on.
 #[derive(Clone, Default)]
 struct Full(Arc<AtomicBool>);
 

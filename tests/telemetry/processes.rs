@@ -3,7 +3,7 @@
 use serde_json::Value;
 use std::{env, path::PathBuf, process::Command};
 
-/// What the example `telemetry` writes: the spans and the metrics of both processes.
+/// The output of the example `telemetry`: the spans and the metrics of both processes.
 fn written(arguments: &[&str]) -> (Vec<Value>, Vec<Value>) {
     let output = Command::new(program("telemetry"))
         .args(arguments)
@@ -146,7 +146,7 @@ fn check(transport: &str, arguments: &[&str]) {
         }
     }
 
-    // Killed in the midst of an attempt, and made again on a new connection.
+    // Killed during an attempt, and repeated on a new connection.
     let trace = Trace::of(&spans, "killed");
     let call = trace.call();
     assert_status(call, None);

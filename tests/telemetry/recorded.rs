@@ -25,8 +25,8 @@ impl Recorded {
             .with_tracer(provider.tracer("test"));
         let subscriber = tracing_subscriber::registry().with(layer);
         let default = tracing::subscriber::set_default(subscriber);
-        // Where there is one subscriber alone, a thread of another test may decide for all that a
-        // span interests nobody.
+        // With a single subscriber, a thread of another test may disable a span's call site for all
+        // threads.
         let second = Dispatch::new(tracing_subscriber::registry());
         tracing::callsite::rebuild_interest_cache();
         Self {
@@ -105,7 +105,7 @@ pub(crate) fn assert_root(span: &SpanData) {
     assert_eq!(span.parent_span_id, SpanId::INVALID);
 }
 
-/// That a span says ERROR exactly if it has an `error.type`.
+/// A span has the status ERROR exactly if it has an `error.type`.
 #[track_caller]
 pub(crate) fn assert_status(span: &SpanData, error_type: Option<&str>) {
     assert_eq!(text(span, "error.type").as_deref(), error_type);

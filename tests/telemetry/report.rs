@@ -12,7 +12,7 @@ fn sample(lines: &str) -> Vec<u8> {
     output.unwrap().stdout
 }
 
-/// What the report says of a log that comes by stdin.
+/// The report for a log on stdin.
 fn report(format: &str, log: &[u8]) -> String {
     let mut child = Command::new(program("log_report"))
         .args(["--format", format])

@@ -1,4 +1,4 @@
-//! The client side, against the hostile server as a process of its own.
+//! The client, against the hostile server in another process.
 
 use crate::support::{Lines, program::program, within};
 use mcp_resilience::{
@@ -29,7 +29,7 @@ use tower_mcp::{
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What a hostile server did, over all its starts.
+/// The ledger of a hostile server, over all its starts.
 struct Ledger(PathBuf);
 
 impl Ledger {
@@ -177,10 +177,10 @@ fn arguments(key: &str, fault: &Value) -> Value {
     json!({"key": key, "fault": fault, "times": 1})
 }
 
-/// What becomes of a call.
+/// The expected end of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
-    /// A good result, in so many attempts.
+    /// A success after this many attempts.
     Good(u64),
     /// Flagged, as a failure of this class and delivery.
     Flagged(&'static str, &'static str),

@@ -86,7 +86,7 @@ fn main() {
     }
 }
 
-/// Makes so many calls, one after the other.
+/// Makes this many calls, one after the other.
 fn run<S>(mut service: S, calls: usize)
 where
     S: Service<Call, Response = Answer>,

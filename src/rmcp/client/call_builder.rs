@@ -54,6 +54,16 @@ impl Client {
 
 /// A call of a tool that is not made yet. Made by [`Client::call`]. Awaiting it makes the call.
 ///
+/// ```no_run
+/// # use mcp_resilience::rmcp::client::Client;
+/// # use serde_json::json;
+/// # async fn run(client: Client) -> Result<(), mcp_resilience::Failure> {
+/// let prices: Vec<f64> = client.call("prices", json!({"title": "Dune"})).max_attempts(1).typed().await?;
+/// # let _ = prices;
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 ///
 /// Those of [`Client::call_tool`], and `InvalidInput` for invalid arguments or options. Dropping the

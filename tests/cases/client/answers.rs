@@ -48,7 +48,7 @@ async fn case_110_bytes_that_are_no_utf_8_are_read_with_replacement_characters()
     assert_each("book", [(text, ALL, Good("go\u{fffd}\u{fffd}od"))]).await;
 }
 
-/// A server that writes a million bytes, which are neither text nor a line, before each answer.
+/// A server that writes a million bytes of invalid text without a line end before each answer.
 const LOUD: &str = r#"
 noise() { head -c 1000000 /dev/zero | tr '\0' '\377' >&2; }
 while read -r line; do

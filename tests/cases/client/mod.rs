@@ -22,7 +22,7 @@ async fn connect(connector: impl Connector, log: &Log) -> Client {
     connect_within(connector, log, 300).await
 }
 
-/// With attempts of at most so many seconds.
+/// With this attempt timeout in seconds.
 async fn connect_within(connector: impl Connector, log: &Log, seconds: u32) -> Client {
     let resilience = resilience(log, retry()).attempt_timeout(seconds * SECOND);
     let client = Client::builder(connector)
@@ -156,7 +156,7 @@ async fn case_065_a_server_that_refuses_the_credentials_at_the_start_is_fatal() 
     assert_eq!(failure.class(), Class::Fatal);
     let chain = failure.chain().to_string();
     assert!(chain.contains("401"), "{chain}");
-    // Where it is dialled at the first call only, it is fatal all the same.
+    // If the first call dials, it is fatal too.
     let log = Log::default();
     let resilience = crate::peer::resilience(&log, retry()).build().unwrap();
     let client = Client::builder(server.connector()).resilience(resilience);

@@ -17,7 +17,7 @@ use std::sync::{
 };
 use tokio::net::TcpListener;
 
-/// A server that forgets its first session, and says so in some way.
+/// A server that forgets its first session, and answers with this.
 struct Forgetful {
     status: StatusCode,
     body: String,
@@ -105,7 +105,7 @@ async fn case_055_a_session_that_is_gone_is_renewed_however_the_server_says_so()
         assert_eq!(server.executed.load(Relaxed), 1);
         assert_eq!(server.sessions.load(Relaxed), 2);
     }
-    // What only sounds like it is a refusal, and costs no session.
+    // A similar text is a refusal, and does not end the session.
     let refused = [
         (401, String::new(), "unauthorized"),
         (

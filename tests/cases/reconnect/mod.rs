@@ -22,7 +22,7 @@ use tower::{BoxError, Service, ServiceExt, service_fn};
 
 type Answering = Pin<Box<dyn Future<Output = Result<Answer, BoxError>> + Send>>;
 
-/// A connection with a number, which tells it; until it is closed.
+/// A connection that answers its number until it is closed.
 #[derive(Clone, Debug)]
 struct Numbered {
     number: u32,
@@ -51,14 +51,14 @@ impl Service<Call> for Numbered {
 type Handle<S> = ReconnectHandle<mcp_resilience::preset::Connection<S>>;
 type Stack<S> = mcp_resilience::preset::Connected<S>;
 
-/// What it gives, what watches it, and all connections that it made.
+/// The service, its handle, and all connections that were made.
 type Counted = (
     Stack<Strict<Numbered>>,
     Handle<Strict<Numbered>>,
     Arc<Mutex<Vec<Numbered>>>,
 );
 
-/// A server of such connections, of which the first `broken` break every call.
+/// A server of such connections. The first `broken` ones break every call.
 fn numbered(broken: u32) -> Counted {
     let made = Arc::<Mutex<Vec<Numbered>>>::default();
     let kept = Arc::clone(&made);
@@ -98,7 +98,7 @@ async fn case_051_a_connection_that_was_closed_meanwhile_is_replaced_before_the_
     assert_eq!(who().await.unwrap(), Answer::ok("2"));
     assert_eq!(handle.generation(), 2);
 
-    // One that was is not made again on a guess.
+    // A call that was sent is not repeated without permission.
     let (stack, handle, _) = numbered(1);
     let who = || stack.clone().oneshot(Call::tool("book"));
     assert!(who().await.unwrap().is_error);
@@ -122,7 +122,7 @@ async fn case_053_each_outage_begins_with_the_first_wait_and_all_attempts_again(
         server.call(Call::read_only("look")).await.unwrap();
         sleep(SECOND).await;
         let begun = Instant::now();
-        // Lost, then made again on the next connection, which is good with one more.
+        // Lost, then repeated on the next connection, which is good after one more answer.
         let answer = server.call(Call::read_only("look")).await.unwrap();
         assert_eq!(answer, Answer::ok("fine"));
         let took = begun.elapsed().as_millis();
@@ -150,7 +150,8 @@ async fn case_055_a_session_that_is_gone_is_a_loss_and_no_refusal_of_credentials
         let old = Script::new([Err(gone())]);
         let new = Script::new([fine()]);
         let server = Server::new([gives(&old), gives(&new)]);
-        // Only a connection that has a session can tell that a tool did not run: see the client.
+        // Only a connection with a session can say that a tool did not run: see the tests of the
+        // client.
         let answer = server.call(Call::read_only("look")).await.unwrap();
         assert_eq!(answer, Answer::ok("fine"), "it is made again");
         assert_eq!(server.handle.generation(), 2);

@@ -52,7 +52,7 @@ async fn case_057_however_the_loss_is_noticed_the_next_dials_are_spaced_by_the_s
             }
         });
         let tools = reconnect().build().unwrap().layer(connector);
-        // For a minute and a half somebody always wants it.
+        // For a minute and a half there is always a waiting call.
         while begun.elapsed() < 90 * SECOND {
             let _ = tools.clone().oneshot(Call::tool("ask")).await;
             sleep(10 * MS).await;

@@ -196,7 +196,7 @@ impl Ask {
     }
 }
 
-/// The tools that ask the host something or tell it something, with what it is.
+/// The tools that send a request or a notification to the host, with its method.
 fn lively() -> [(&'static str, Ask); 5] {
     let url = json!({"url": "https://example.com/"});
     [
@@ -337,7 +337,7 @@ async fn in_peace(client: &Client, host: &Host) {
     }
 }
 
-/// Whether the server knows of a subscription: it tells of changes to those alone.
+/// Whether the server has a subscription. It announces changes only to subscribers.
 async fn is_subscribed(client: &Client, host: &Host) {
     host.forget();
     let toggle = Ask::Tool("toggle-subscriber-updates", json!({}));
@@ -348,7 +348,7 @@ async fn is_subscribed(client: &Client, host: &Host) {
     host.has_seen(&format!("updated {DOCUMENT}")).await;
 }
 
-/// A server that can be held, killed and made anew.
+/// A server that can be stopped, killed and restarted.
 trait Mortal {
     fn hold(&self);
     async fn kill(&mut self);

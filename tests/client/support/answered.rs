@@ -39,7 +39,7 @@ pub(crate) enum End {
 }
 use End::{Failed, FailedWith, Good, ToolError, Unreadable};
 
-/// What a server writes, on which wires, and how its call ends.
+/// The bytes of a server, the transports, and how the call ends.
 pub(crate) type Case = (String, &'static [Wire], End);
 
 /// The members of a good result.

@@ -22,7 +22,7 @@ pub(crate) fn call(tool: &'static str, fault: &Value, times: u32) -> CallToolReq
     CallToolRequestParams::new(tool).with_arguments(arguments)
 }
 
-/// What a hostile server did, over all its starts.
+/// The ledger of a hostile server, over all its starts.
 pub(crate) struct Ledger(PathBuf);
 
 impl Ledger {
@@ -50,7 +50,7 @@ impl Ledger {
         lines.iter().filter(|line| line["event"] == event).count()
     }
 
-    /// Waits for so many of an event.
+    /// Waits until the ledger has this many of an event.
     pub(crate) async fn wait_for(&self, event: &str, count: usize) {
         within(event, async {
             while self.count(event) < count {

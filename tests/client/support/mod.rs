@@ -44,7 +44,7 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 /// How long a test waits for anything before it fails: far longer than anything takes.
 pub(crate) const LIMIT: Duration = Duration::from_secs(300);
 
-/// What `future` gives, or a failed test.
+/// The output of `future`. Fails the test if it takes too long.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     let limited = tokio::time::timeout(LIMIT, future).await;
     limited.unwrap_or_else(|_| panic!("waited {LIMIT:?} for {what}"))

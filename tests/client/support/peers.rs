@@ -18,8 +18,8 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
-    /// Whether it is there. It has to be where the variable `MCP_RESILIENCE_PEERS` says `required`;
-    /// elsewhere a test without it says so, and proves nothing.
+    /// Whether it is there. With `MCP_RESILIENCE_PEERS=required` it has to be there. Otherwise a
+    /// test without it prints that and passes.
     pub(crate) fn is_there(self) -> bool {
         let (program, script) = self.command();
         let is_there = script.exists() && (program == "node" || Path::new(&program).exists());

@@ -1,9 +1,9 @@
 use std::net::SocketAddr;
 use tokio::net::TcpSocket;
 
-/// A port of 127.0.0.1 where nothing listens, and that the system gives to nobody else while this is kept.
+/// A closed port of 127.0.0.1 that stays reserved while this is kept.
 ///
-/// A server that is told to use it may listen, end, and listen again.
+/// A server may listen on it, end, and listen again.
 pub(crate) struct Port {
     pub(crate) address: SocketAddr,
     _kept: Option<TcpSocket>,

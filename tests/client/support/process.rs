@@ -26,7 +26,7 @@ impl Process {
             }
         })
         .await;
-        // Nobody waits for the rest, and it must not wait for anybody.
+        // The rest is not awaited, and must not block.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         (process, url)
     }
@@ -51,7 +51,7 @@ impl Drop for Process {
     }
 }
 
-/// Whether such a process still runs. One that has ended and that nobody waited for does not.
+/// Whether such a process still runs. A zombie does not count.
 pub(crate) fn is_running(id: u32) -> bool {
     let shown = Command::new("ps")
         .args(["-o", "stat=", "-p", &id.to_string()])

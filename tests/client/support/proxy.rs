@@ -35,7 +35,7 @@ impl Proxy {
         }
     }
 
-    /// Cuts all that runs through it now; what comes later gets through.
+    /// Cuts all current connections. Later ones pass.
     pub(crate) fn cut(&self) {
         for run in self.running.lock().unwrap().drain(..) {
             run.abort();

@@ -80,7 +80,7 @@ async fn the_level_follows_the_class() {
         let failure = Failure::new(class, "x").with_delivery(Delivery::Executed);
         let line = line_of(Call::tool("t"), Err(failure.into())).await;
         assert_eq!(line["level"], class.level().as_str(), "{class}");
-        // Only a call for which nobody waits is cancelled.
+        // Only a dropped call is cancelled.
         assert_eq!(line["outcome"], "failed", "{class}");
     }
 }

@@ -222,7 +222,7 @@ async fn the_work_for_hostile_arguments_and_texts_is_bounded() {
     assert_eq!(line["error"], "[masked]");
 }
 
-/// Read anew for each value and at each place, this text would take hours.
+/// If it were read again for each value and position, this text would take hours.
 #[tokio::test]
 async fn the_work_for_a_run_of_backslashes_is_bounded_whatever_the_values() {
     let values: Vec<String> = (0..64).map(|n| format!("value-{n}\\")).collect();

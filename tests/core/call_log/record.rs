@@ -34,7 +34,7 @@ impl<F: Fn(&Record<'_>) + Send + Sync> Sink for Looks<F> {
     }
 }
 
-/// Makes one call, and lets somebody look at its record; fails if that fails.
+/// Makes one call, and passes its record to a function.
 async fn look(
     call: Call,
     steps: impl IntoIterator<Item = (Duration, Result<Answer, BoxError>)>,

@@ -38,7 +38,7 @@ async fn logged(
     (lines.only(), answer)
 }
 
-/// A call with the secret wherever there is a place for it.
+/// A call with the secret in every place.
 fn everywhere() -> Call {
     let mut call = Call::tool("get_4711").arguments(json!({
         "who": "no. 4711", "key of 4711": ["4711", {"deep": "4711"}], "number": 4711,
@@ -112,7 +112,7 @@ async fn the_redactor_works_in_every_mode_that_shows_strings_and_with_the_maskin
     let cases = [
         (
             ArgumentLogging::Masked,
-            // The value of the password is masked wherever else it stands.
+            // The value of the password is masked in every other place too.
             json!({"who": "[masked]", "password": "[masked]"}),
         ),
         (

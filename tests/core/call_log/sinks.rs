@@ -112,7 +112,7 @@ fn no_thread_is_started_before_the_first_line() {
         assert!(output.status.success(), "{output:?}");
         return;
     }
-    // In a process of its own, where no other test starts threads.
+    // In another process, where no other test starts threads.
     let threads = || {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")));
@@ -141,7 +141,7 @@ fn no_thread_is_started_before_the_first_line() {
     drop((preset, sinks));
 }
 
-/// Fails in a way of its own, every time.
+/// Fails with this error every time.
 struct Broken(fn() -> io::Result<usize>);
 
 impl Write for Broken {
@@ -169,7 +169,7 @@ async fn a_writer_that_fails_loses_lines_and_counts_them() {
     }
 }
 
-/// Blocks until it is let go.
+/// Blocks until it is released.
 struct Blocked {
     entered: Sender<()>,
     go: Receiver<()>,
@@ -277,7 +277,7 @@ async fn a_filter_passes_on_what_is_wanted_and_flushes_the_sink_within() {
     assert_eq!(line["tool"], "wanted");
 }
 
-/// Fails while it is told to.
+/// Fails while the switch is on.
 #[derive(Clone, Default)]
 struct Full {
     fails: Arc<AtomicBool>,

@@ -140,7 +140,7 @@ async fn a_stack_inside_a_tool_writes_nothing_into_the_line_outside_also_when_it
     assert_eq!(lines.only()["attempts"], 1);
 }
 
-/// The tool runs in a task of its own, in which no border can be seen, and passes its call on.
+/// The tool runs in another task, outside of the task-local, and passes its call on.
 #[tokio::test(start_paused = true)]
 async fn a_stack_inside_a_tool_writes_nothing_into_the_line_outside_also_behind_a_queue() {
     let lines = Lines::default();

@@ -10,7 +10,7 @@ use mcp_resilience::{
 use serde_json::Value;
 use tower::{BoxError, ServiceBuilder, ServiceExt};
 
-/// What a subscriber gets of one call.
+/// The output of a subscriber for one call.
 async fn events(call: Call, step: impl Fn() -> Result<Answer, BoxError>) -> Vec<Value> {
     traced(async || {
         let tools = ServiceBuilder::new()

@@ -109,7 +109,7 @@ async fn a_json_rpc_error_that_somebody_wrapped_does_not_tell_of_this_call() {
     }
 }
 
-/// A tool that calls on through a stack of its own, and may wrap what comes of it.
+/// A tool that uses a stack of its own, and may wrap its failure.
 async fn through_an_inner_stack(wrap: fn(Failure) -> BoxError) {
     let inner = ResilienceLayer::builder().log(CallLogLayer::off()).build();
     let inner = inner.unwrap();

@@ -14,7 +14,7 @@ use tower::{BoxError, Layer, ServiceBuilder, ServiceExt, service_fn};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Panics when it is let go.
+/// Panics when it is dropped.
 struct Mine;
 
 impl Drop for Mine {
@@ -134,8 +134,8 @@ async fn an_error_that_cannot_be_shown_is_a_crash_with_its_line_like_any_other()
     assert_eq!(failure.chain().to_string(), "failed unexpectedly");
 }
 
-/// A call that panics, another in its future, another when it is dropped; and then a panic that is
-/// nobody's business here. Prints on stdout what became of the calls.
+/// Panics in `call`, in the future and in a drop, and then a panic outside of the layers. Prints on
+/// stdout what became of the calls.
 async fn panic_everywhere() {
     for place in ["call", "future", "drop", "caught"] {
         let tools = ServiceBuilder::new()

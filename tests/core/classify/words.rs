@@ -9,7 +9,7 @@ use mcp_resilience::{
 };
 use serde_json::{Value, json};
 
-/// A client's own error, of which a rule knows what is in it.
+/// A client's own error, which a rule can read.
 #[derive(Debug, thiserror::Error)]
 #[error("the call failed")]
 struct Theirs(RpcError);
@@ -149,14 +149,14 @@ async fn the_users_codes_also_classify_a_json_rpc_error_inside_a_classified_fail
             assert_eq!(failure.rpc_error(), Some(&error));
         }
     }
-    // What only the built-in name promised is not promised by the user's.
+    // A promise of the built-in code does not hold for the user's code.
     let own = Words::new().code("rate_limited", Class::RateLimited);
     let error = RpcError::new(-32000, "x", Some(json!({"code": "rate_limited"})));
     let named = ClassifyLayer::new().name(error);
     assert_eq!(named.delivery(), Refused);
     let failure = failure_of(own, Err(named.into())).await;
     assert_eq!(failure.delivery(), Unknown);
-    // Nor does a number beat a status.
+    // A status wins over a number.
     let own = Words::new().refusal_code(-32000, Class::Unavailable);
     let error = RpcError::new(-32000, "x", None);
     let unauthorized = Failure::unauthorized("")
@@ -164,7 +164,7 @@ async fn the_users_codes_also_classify_a_json_rpc_error_inside_a_classified_fail
         .with_rpc_error(error);
     let failure = failure_of(own, Err(unauthorized.into())).await;
     assert_eq!(failure.class(), Class::Unauthorized);
-    // Whoever made the failure knew that it did not run.
+    // The author of the failure knew that the call did not run.
     let error = RpcError::new(-32000, "x", Some(json!({"code": "E_BUSY"})));
     let refused = Failure::new(Class::RateLimited, "").before_running();
     let refused = refused.with_rpc_error(error);

@@ -1,7 +1,7 @@
 use mcp_resilience::{Class, Delivery, Failure, classify::ClassifyLayer, failure::BoxError};
 use std::io;
 
-/// What is thrown, what is said around it, and the failure that comes of it.
+/// The inner error, the context around it, and the resulting failure.
 macro_rules! reports {
     ($krate:ident, $feature:literal) => {
         #[cfg(feature = $feature)]

@@ -18,7 +18,7 @@ use std::{
 };
 use tower::{Layer, ServiceExt, service_fn};
 
-/// A call of a tool that is read-only as long as that is said.
+/// A call of a tool that is read-only until its hint is withdrawn.
 #[derive(Clone)]
 struct Look {
     is_read_only: Arc<AtomicBool>,
@@ -161,7 +161,7 @@ async fn hints_that_are_withdrawn_during_the_wait_stop_the_repeat() {
     assert_eq!(answer.structured.as_ref().unwrap()["attempts"], 1);
 }
 
-/// A policy that is chosen by hints is no word on the call itself: it goes with them.
+/// A policy that was chosen by hints ends with them.
 #[tokio::test(start_paused = true)]
 async fn a_policy_that_is_withdrawn_allows_no_repeat_of_a_call_with_options_either() {
     let mut five = CallOptions::new();

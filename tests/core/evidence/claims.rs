@@ -63,7 +63,7 @@ fn in_meta(key: &str, envelope: &Value) -> Step {
     })
 }
 
-/// What a refusal, and a word that a repeat is fine, look like.
+/// The forms of a refusal, and of a permission to repeat.
 fn claims() -> Vec<Value> {
     vec![
         json!({"code": "rate_limited", "error": "slow down", "retryAfter": 1}),
@@ -142,7 +142,7 @@ async fn only_documented_keys_of_meta_speak_of_the_call() {
         })
     };
     assert_eq!(runs(bare).await, 1);
-    // To wait longer, or not to repeat at all, harms nobody.
+    // A longer wait and a "no" to repeats are always safe.
     let cautions = json!({"retryable": false, "retryAfter": 9});
     let failure = named(in_meta("vendor/outcome", &cautions)).await;
     assert_eq!(failure.retryable(), Some(false));

@@ -27,7 +27,7 @@ use tower::{
     service_fn,
 };
 
-/// A server that is away after so many dials.
+/// A server that is down after this many dials.
 fn away_after(good: usize, layer: &ReconnectLayer<()>) -> Reconnect<u32> {
     let dials = Arc::new(AtomicUsize::new(0));
     layer.layer(service_fn(move |(): ()| {

@@ -27,7 +27,7 @@ pub(super) fn settings() -> ResilienceBuilder {
         .retry(retry.build().unwrap())
 }
 
-/// How often a tool runs that does so each time, and of which nothing is known.
+/// How often a tool without hints runs that does this each time.
 pub(super) async fn runs(step: impl Fn() -> Step) -> usize {
     runs_with(ClassifyLayer::new(), step).await
 }

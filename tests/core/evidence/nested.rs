@@ -30,7 +30,7 @@ where
     booked.load(Relaxed)
 }
 
-/// Everything that a nested stack may know of its own call.
+/// Every claim of a nested stack about its own call.
 fn refused() -> Vec<fn() -> Result<Answer, BoxError>> {
     vec![
         || Err(Overloaded::new().into()),
@@ -77,7 +77,7 @@ async fn a_failure_of_a_nested_stack_says_nothing_of_the_call_of_the_tool() {
             let mail = Script::new((0..9).map(|_| step()));
             let client = settings().build().unwrap().layer(mail);
             let answer = client.oneshot(Call::resource("mail://1")).await?;
-            // A flagged result handed on as it is would be the tool's own word.
+            // A flagged result that is passed on unchanged counts as the tool's own.
             Err(format!("no mail: {}", answer.text()).into())
         };
         assert_eq!(bookings(nested).await, 1, "{:?}", step());
@@ -97,7 +97,7 @@ async fn a_nested_retry_without_a_border_says_nothing_of_the_call_of_the_tool_ei
     assert_eq!(bookings(nested).await, 1);
 }
 
-/// What the page of `retry` warns of: the border alone tells whose call a failure is of.
+/// The page of `retry` warns of this: only `classify` tells which call a failure is about.
 #[tokio::test(start_paused = true)]
 async fn a_border_keeps_a_nested_failure_from_running_the_tool_again_and_a_retry_alone_does_not() {
     for (has_border, times) in [(true, 1), (false, 3)] {

@@ -106,7 +106,7 @@ enum Thrown {
     Io(io::ErrorKind),
     Text,
     Made(Class),
-    /// With the word of its author.
+    /// With a claim of its author.
     Told(Class, bool),
     Rpc(i32, Value),
     Wrapped(Box<Thrown>),
@@ -156,7 +156,7 @@ impl Thrown {
         }
     }
 
-    /// Whether one who knows may have said something of this very call.
+    /// Whether a source that can know may have made a claim about this call.
     fn is_told(&self) -> bool {
         match self {
             Self::Overloaded | Self::Told(..) => true,

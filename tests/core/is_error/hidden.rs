@@ -6,8 +6,8 @@ use mcp_resilience::{Failure, ResilienceLayer, call_log::CallLogLayer};
 use serde_json::json;
 use tower::{Layer, ServiceExt};
 
-/// Every character that turns the direction of text, by Unicode's `Bidi_Control`, and two ends of
-/// lines that are no controls.
+/// Every character with Unicode's `Bidi_Control`, and two line separators that are not control
+/// characters.
 const HIDDEN: [char; 14] = [
     '\u{061c}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
     '\u{2066}', '\u{2067}', '\u{2068}', '\u{2069}', '\u{2028}', '\u{2029}',

@@ -53,7 +53,7 @@ async fn a_tool_that_declares_a_schema_answers_what_its_schema_says() {
     for (hints, expected) in [
         (undeclared.output_schema(true), false),
         (undeclared, true),
-        // Nobody says whether there is a schema.
+        // It is unknown whether there is a schema.
         (Hints::new(), true),
     ] {
         let call = Call { hints, ..search() };

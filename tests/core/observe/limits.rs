@@ -19,7 +19,7 @@ fn timeout(seen: &Seen) -> TimeoutBuilder {
     TimeoutLayer::builder(30 * SECOND).observer(seen.clone())
 }
 
-/// Calls a tool that reports so many times, every 20 s, and then hangs.
+/// Calls a tool that reports this many times, every 20 s, and then hangs.
 async fn hang<L>(layer: L, times: u32)
 where
     L: Layer<tower::util::BoxCloneService<Slow, Answer, BoxError>>,

@@ -23,7 +23,7 @@ fn away() -> Failure {
     Failure::unavailable(None)
 }
 
-/// What is seen of one call to a tool that fails so, again and again.
+/// The events of one call to a tool that always fails like this.
 async fn seen(retry: RetryBuilder, call: Call, failure: impl Fn() -> Failure) -> Vec<String> {
     let observer = Seen::new();
     let layer = retry.observer(observer.clone()).build().unwrap();

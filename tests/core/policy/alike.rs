@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tower::{BoxError, Layer, ServiceExt};
 
-/// What is said for a tool, or for a layer.
+/// The settings of a tool or of a layer.
 #[derive(Clone, Debug, Default)]
 #[expect(
     clippy::option_option,
@@ -33,7 +33,7 @@ struct Said {
 }
 
 impl Said {
-    /// What of the layer holds for a tool of which this is said.
+    /// The layer's settings that apply to a tool with these settings.
     fn or(self, layer: &Self) -> Self {
         Self {
             attempt: self.attempt.or(layer.attempt),
@@ -164,7 +164,7 @@ fn option<T: std::fmt::Debug + Clone>(
     prop::option::of(some)
 }
 
-/// What the tool does at each attempt: how long it takes, and how it ends.
+/// The tool's behaviour at each attempt: how long it takes, and how it ends.
 type Steps = Vec<(u64, u8)>;
 
 fn steps() -> impl Strategy<Value = Steps> {
@@ -183,7 +183,7 @@ fn tool(steps: &Steps) -> Script {
     }))
 }
 
-/// What is seen of calls through a layer: when attempts began, and how and when it ended.
+/// The observations of a call: when attempts began, and how and when it ended.
 async fn seen<L>(layer: &L, calls: &[(Call, Steps)]) -> Vec<(Vec<Duration>, Duration, String)>
 where
     L: Layer<Script>,
@@ -214,7 +214,7 @@ proptest! {
         other in said(),
         scripts in prop::collection::vec((any::<bool>(), steps()), 1..5),
     ) {
-        // A budget that tools share is no part of this.
+        // A shared budget is left out.
         let layer = Said { budget: Some(None), ..layer };
         let policies = Policies::new().tool("one", one.policy()).tool("other", other.policy());
         let (Ok(together), Ok(plain)) = (layer.preset(policies.clone()), layer.preset(Policies::new())) else {
@@ -228,7 +228,7 @@ proptest! {
         paused(async {
             for (name, said) in [("one", one), ("other", other)] {
                 let alone = said.or(&layer);
-                // Where the layer has to give way, there is nothing to compare with.
+                // If a setting of the layer does not apply, there is nothing to compare.
                 if let Ok(alone) = alone.preset(Policies::new()) {
                     let calls = named(name);
                     assert_eq!(seen(&together, &calls).await, seen(&alone, &calls).await, "the preset");

@@ -24,7 +24,7 @@ fn quick() -> RetryBuilder {
     RetryLayer::builder().backoff(backoff)
 }
 
-/// How many of so many calls of a tool that is always busy are stopped by the budget.
+/// How many of this many calls of an always busy tool the budget stops.
 async fn stopped(retry: &RetryLayer, name: impl Fn(u32) -> String, calls: u32) -> u32 {
     let mut stopped = 0;
     for number in 0..calls {

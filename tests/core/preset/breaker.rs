@@ -30,7 +30,7 @@ const OPEN: Duration = Duration::from_secs(3600);
 
 type Outcome = Result<Answer, BoxError>;
 
-/// A tool that answers as it is told, and counts its runs.
+/// A scripted tool that counts its runs.
 #[derive(Clone)]
 struct Tool {
     answer: Arc<Mutex<Box<dyn Fn() -> Outcome + Send>>>,

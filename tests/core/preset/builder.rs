@@ -74,7 +74,7 @@ fn settings_that_cannot_work_are_refused_and_the_reason_says_what_to_do() {
     }
 }
 
-/// How long a call takes that nobody answers, and that may not be repeated.
+/// How long an unanswered call takes that may not be repeated.
 async fn hangs(layer: &ResilienceLayer) -> Duration {
     let begun = Instant::now();
     let stack = layer.layer(Script::timed([(24 * HOUR, Ok(Answer::ok("late")))]));

@@ -124,7 +124,7 @@ async fn a_rate_limiter_inside_refuses_attempts_and_the_call_waits_and_runs_once
         .unwrap();
     let tools = resilience.layer(tool.clone());
     let begun = Instant::now();
-    // Whichever comes second in a period is refused, and made again though it may not run twice.
+    // The second call in a period is refused, and repeated although it may not run twice.
     let (first, second) = tokio::join!(
         tools.clone().oneshot(Call::tool("reserve")),
         tools.clone().oneshot(Call::tool("reserve")),

@@ -96,7 +96,7 @@ async fn a_short_outage_heals_the_calls_that_come_in_it() {
     fail(&tools, LOSE).await;
     let early = tokio::spawn(retried.clone().oneshot(Ask::Who));
     sleep(500 * MS).await;
-    // One dial has failed: this one is ended by the next, and made again by the retry.
+    // One dial has failed. The next dial ends this call, and the retry repeats it.
     let later = tokio::spawn(retried.clone().oneshot(Ask::Who));
     assert_eq!(early.await.unwrap().unwrap(), 2);
     assert_eq!(later.await.unwrap().unwrap(), 2);

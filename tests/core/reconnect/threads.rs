@@ -16,9 +16,9 @@ use tokio::{
 };
 use tower::{Layer, ServiceExt, service_fn};
 
-/// Calls of so many tasks. Every call has a number, and is noted when it runs.
+/// Calls of this many tasks. Every call has a number, and is noted when it runs.
 ///
-/// Each task has so many answers at least; with `MCP_RESILIENCE_SECONDS=30` it goes on for 30 s.
+/// Each task gets at least this many answers. With `MCP_RESILIENCE_SECONDS=30` it goes on for 30 s.
 async fn no_two_dials_with(tasks: usize, calls: u64) {
     let seconds = env::var("MCP_RESILIENCE_SECONDS").ok();
     let seconds = seconds.map_or(0, |seconds| seconds.parse().unwrap());

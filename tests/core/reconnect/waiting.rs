@@ -100,7 +100,7 @@ async fn the_shutdown_ends_the_wait_of_a_handle_too() {
     assert_eq!(failure.delivery(), Delivery::NotSent);
 }
 
-/// A socket, or a file of one, that is not there. Of a dial that means no more than that there is no
+/// A socket, or a file of one, that is not there. From a dial, this means only that there is no
 /// connection, and not that a tool or a row is missing.
 #[tokio::test(start_paused = true)]
 async fn a_missing_socket_is_a_failed_connection() {

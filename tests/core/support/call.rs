@@ -14,7 +14,7 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// A tool of which only its list is known: no hints, and no schema of its output.
+    /// A tool that is known from its list: no hints, and no output schema.
     pub(crate) fn tool(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -96,7 +96,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// A success that says something.
+    /// A success with a text.
     pub(crate) fn ok(text: &str) -> Self {
         Self {
             texts: vec![text.to_owned()],

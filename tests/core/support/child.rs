@@ -3,7 +3,7 @@ use std::{
     process::{Command, Output},
 };
 
-/// Runs one test of this binary in a process of its own, where it knows itself by a variable.
+/// Runs one test of this binary in another process, which a variable marks as the child.
 pub(crate) fn in_a_child(test: &str, variables: &[(&str, &str)]) -> Output {
     Command::new(env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture", "--test-threads=1"])

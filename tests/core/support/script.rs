@@ -10,7 +10,7 @@ use std::{
 use tokio::time::Instant;
 use tower::{BoxError, Service};
 
-/// A tool that does what it is told, one step a call, and remembers when it was called.
+/// A tool that takes one scripted step for each call, and records when it was called.
 ///
 /// After the last step it panics: a call too many is a failed test.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@ use mcp_resilience::observe::{CallRef, Event, Observer};
 use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 
-/// An observer that remembers each event as a line: when in milliseconds, what, and of which call,
-/// as in `1000 retry_scheduled quote_price#1 unavailable 2s`.
+/// An observer that records each event as a line: the time in milliseconds, the event, and the
+/// call, as in `1000 retry_scheduled quote_price#1 unavailable 2s`.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     begun: Instant,

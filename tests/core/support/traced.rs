@@ -6,8 +6,8 @@ use std::{
 use tracing::Dispatch;
 use tracing_subscriber::fmt::{MakeWriter, format::FmtSpan};
 
-/// What a JSON subscriber writes of it, the ends of spans included. It runs twice, and the second
-/// time counts.
+/// The output of a JSON subscriber, including the ends of spans. It runs twice, and the second time
+/// counts.
 pub(crate) async fn traced(run: impl AsyncFn()) -> Vec<Value> {
     let buffer = Buffer::default();
     let subscriber = tracing_subscriber::fmt()
@@ -40,8 +40,8 @@ pub(crate) async fn traced_as_text(run: impl AsyncFn()) -> String {
 
 async fn seen_by(subscriber: impl Into<Dispatch>, buffer: &Buffer, run: impl AsyncFn()) -> String {
     let _default = tracing::dispatcher::set_default(&subscriber.into());
-    // Where there is one subscriber alone, a thread of another test may decide for all that an
-    // event interests nobody: so there is a second, and what was decided is decided again.
+    // With a single subscriber, a thread of another test may disable an event's call site for all
+    // threads. A second subscriber makes `tracing` ask again.
     let other = tracing_subscriber::fmt().with_writer(io::sink).finish();
     let _second = Dispatch::new(other);
     run().await;

@@ -13,10 +13,10 @@ use tower::{BoxError, Layer, Service, service_fn};
 /// A longer text is not read as JSON.
 const SCAN_LIMIT: usize = 16 * 1024;
 
-/// As much of a text becomes a message or a code.
+/// The most bytes of a text that become a message or a code.
 const MESSAGE_LIMIT: usize = 4 * 1024;
 
-/// What a server says of a failure, wherever it says it.
+/// The details of a failure, in every place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) structured: Option<Value>,
@@ -24,7 +24,7 @@ pub(crate) struct Parts {
     pub(crate) meta: Option<Map<String, Value>>,
 }
 
-/// What becomes of it at the border.
+/// The failure that `classify` makes of it.
 pub(crate) fn classify(outcome: Result<Answer, BoxError>) -> Result<Answer, Failure> {
     let mut outcome = Some(outcome);
     let tool = service_fn(move |()| {
@@ -58,7 +58,7 @@ impl Parts {
         }
     }
 
-    /// All that is read as JSON.
+    /// All parts that are read as JSON.
     fn values(&self) -> Vec<Value> {
         let texts = self.texts.iter().filter(|text| text.len() <= SCAN_LIMIT);
         let in_texts = texts.filter_map(|text| serde_json::from_str(text).ok());
@@ -127,7 +127,7 @@ impl Parts {
     }
 }
 
-/// The longest wait is kept, and whoever says no is heard.
+/// The longest wait is kept, and every "no" counts.
 fn assert_heard(failure: &Failure, values: &[Value]) {
     for value in values {
         // Read later than the failure: one that is a date is shorter by now.
@@ -200,7 +200,7 @@ fn is_hint(key: &str) -> bool {
     reads(1.into()) || reads("9999-01-01T00:00:00Z".into())
 }
 
-/// The same with nothing said under these names. They stay: whether an object is alone counts.
+/// The same without these names. They stay: whether an object is alone counts.
 fn without_hints(value: Value) -> Value {
     match value {
         Value::Object(object) => {

@@ -166,7 +166,7 @@ impl Story {
             serde_json::from_str(&line).unwrap_or_else(|error| panic!("no JSON ({error}): {line}"));
         let object = value.as_object().expect("an object");
         assert!(depth(&value) <= DEPTH_LIMIT);
-        // What is not known is absent; arguments stand there as they came.
+        // Unknown fields are left out. Arguments are unchanged.
         let mut known = object.iter().filter(|(key, _)| *key != "arguments");
         assert!(known.all(|(_, value)| !value.is_null()), "{line}");
         for (key, value) in object {

@@ -19,7 +19,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// What a future gives that has nothing to wait for.
+/// The output of a future that is ready at once.
 pub(crate) fn at_once<T>(future: impl Future<Output = T>) -> T {
     let mut cx = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut cx) {

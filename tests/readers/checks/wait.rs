@@ -6,10 +6,10 @@ use std::time::Duration;
 
 const SECOND: u128 = 1_000_000_000;
 
-/// What is asked for, in nanoseconds, rounded up: by an arithmetic of its own.
+/// The expected wait in nanoseconds, rounded up, by independent arithmetic.
 fn asked(whole: &str, fraction: &str, unit: u128) -> Option<u128> {
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    // As many digits as these numbers have room for.
+    // As many digits as these numbers can have.
     if !is_digits(whole) || !is_digits(fraction) || whole.len() > 20 || fraction.len() > 17 {
         return None;
     }
@@ -23,7 +23,7 @@ fn asked(whole: &str, fraction: &str, unit: u128) -> Option<u128> {
     Some(number(whole) * unit + rounded_up)
 }
 
-/// A wait that is neither shorter than asked for nor longer by more than a rounding for each part.
+/// A wait that is not shorter than asked for, and longer by at most one rounding for each part.
 fn assert_is(wait: Option<Duration>, asked: u128, parts: u128, input: &dyn std::fmt::Debug) {
     if asked / SECOND > u128::from(u64::MAX) {
         assert_eq!(wait, Some(Duration::MAX), "{input:?} is too long");
@@ -37,7 +37,7 @@ fn assert_is(wait: Option<Duration>, asked: u128, parts: u128, input: &dyn std::
     assert!(nanos <= asked + parts, "{input:?}: {nanos} ns, not {asked}");
 }
 
-/// Any text, in a header and wherever else one may stand.
+/// Any text, in a header and in every other place.
 pub(crate) fn text(text: &str) {
     let wait = in_header(text);
     let trimmed = text.trim();
@@ -72,7 +72,7 @@ pub(crate) fn text(text: &str) {
             assert_float(wait, number, 1e3, &(name, text));
         }
     }
-    // A point in time: whatever it is, it is in no past and breaks nothing.
+    // Any point in time is not in the past and does not panic.
     for name in ["resetAt", "retry_at", "retry-not-before"] {
         let _ = in_json(&json!({name: text}));
     }

@@ -187,7 +187,8 @@ async fn an_attempt_that_takes_too_long_is_dropped_and_its_token_cancelled() {
                     return ok("again");
                 }
                 let ct = run.context.ct.clone();
-                // What a handler spawns outlives it, and hears of the end by the token alone.
+                // A task that a handler spawns outlives it, and learns of the end only through the
+                // token.
                 tokio::spawn(async move {
                     ct.cancelled().await;
                     noticed.send(begun.elapsed()).unwrap();

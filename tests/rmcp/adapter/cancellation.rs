@@ -92,7 +92,7 @@ async fn cancelled_in_an_attempt_a_call_drops_the_handler_and_cancels_its_token(
     assert_has(&log.only(), &json!({"outcome": "cancelled", "class": null}));
 
     tokio::time::sleep(Duration::from_secs(60)).await;
-    // A panic would have left a line of its own.
+    // A panic would have left another line.
     assert_eq!(log.all().len(), 1);
 }
 

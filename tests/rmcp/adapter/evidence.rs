@@ -88,7 +88,7 @@ fn rpc_error(data: Value) -> RpcError {
     RpcError::new(-32000, "x", Some(data))
 }
 
-/// Words of the user that say nothing of whether a call ran.
+/// Codes of the user that do not say whether a call ran.
 #[tokio::test(start_paused = true)]
 async fn codes_without_a_refusal_do_not_turn_an_error_of_a_handler_into_one() {
     let words = [
@@ -223,7 +223,7 @@ async fn a_rule_of_the_users_still_sees_the_error_of_a_handler() {
     );
 }
 
-/// What an upstream's body may look like in the text of a tool.
+/// The body of an upstream in the text of a tool.
 #[tokio::test(start_paused = true)]
 async fn a_body_that_a_tool_echoes_in_its_text_does_not_run_it_again() {
     for body in [

@@ -221,7 +221,7 @@ fn requests() -> Vec<(&'static str, Value, &'static str)> {
     ]
 }
 
-/// All that a client hears of a server, and all that it was notified of.
+/// All answers and notifications that a client gets from a server.
 async fn heard<H: ServerHandler>(server: H, telltale: &Telltale) -> (Vec<Value>, Vec<String>) {
     let mut client = Raw::open(server);
     let mut answers = vec![client.initialize().await];
@@ -242,7 +242,7 @@ async fn heard<H: ServerHandler>(server: H, telltale: &Telltale) -> (Vec<Value>,
     ];
     for (method, params) in notifications {
         client.notify(method, params).await;
-        // Each is handled in a task of its own: one by one, their order is known.
+        // Each is handled in another task, so send one by one to keep their order.
         client.request("ping", json!({})).await;
     }
     (answers, telltale.notified.lock().unwrap().clone())

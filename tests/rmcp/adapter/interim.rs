@@ -23,7 +23,7 @@ fn meta() -> MetaObject {
     MetaObject(meta)
 }
 
-/// Looks like a refusal that is to be repeated, and is none.
+/// Looks like a refusal, but is not one.
 fn input_required() -> InputRequiredResult {
     InputRequiredResult::from_request_state("opaque \"state\"\n").with_meta(meta())
 }
@@ -51,7 +51,7 @@ fn with_tasks() -> ClientConfig {
     ClientConfig::new(capabilities, Implementation::default())
 }
 
-/// What a client gets of a tool that answers so, wrapped and bare; it ran once.
+/// The client's answer from such a tool, wrapped and bare. The tool ran once.
 async fn answered(answer: CallToolResponse) -> (Value, Value) {
     let desk = |answer: CallToolResponse| {
         harmless(Desk::new(move |_| {
@@ -178,7 +178,7 @@ async fn a_complete_result_keeps_its_type_and_its_unstructured_content() {
     assert!(answer.result_type.is_some());
 }
 
-/// Asks for input wherever that is possible.
+/// Asks for input in every method that may.
 #[derive(Debug)]
 struct Asks;
 

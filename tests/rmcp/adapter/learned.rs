@@ -139,7 +139,7 @@ async fn a_hint_counts_only_if_every_list_gives_it() {
         let handler = Listed::new(Listing::Pages);
         let log = Log::default();
         let server = Resilient::with_preset(handler.clone(), &preset(&log));
-        // Two clients, of which each gets another list.
+        // Two clients that get different lists.
         let mut clients = [Raw::open(server.clone()), Raw::open(server)];
         for (client, is_read_only) in clients.iter_mut().zip(order) {
             client.initialize().await;

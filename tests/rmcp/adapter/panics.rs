@@ -28,7 +28,7 @@ use tower::{
     util::BoxCloneSyncService,
 };
 
-/// What a client gets that is told nothing but an id.
+/// The client's answer with nothing but an id.
 #[track_caller]
 fn assert_says_nothing(answer: Result<CallToolResult, ServiceError>) {
     let Err(ServiceError::McpError(error)) = answer else {
@@ -70,7 +70,7 @@ async fn a_panic_of_get_tool_leaves_a_call_without_hints_and_with_an_answer() {
     let log = Log::default();
     let client = connect(Resilient::with_preset(NoTables, &preset(&log)), ()).await;
     assert_eq!(text(&client.call_tool(call("fine")).await.unwrap()), "fine");
-    // Of which nobody knows whether it may run twice.
+    // A tool without hints.
     let answer = client.call_tool(call("lost")).await.unwrap();
     assert!(text(&answer).contains("may have run"), "{answer:#?}");
     let wanted = json!({"attempts": 1, "retry_stopped": "may_have_run"});
@@ -216,7 +216,7 @@ async fn a_panic_in_the_drop_of_a_call_that_is_cancelled_leaves_its_line() {
         &json!({"tool": "endless", "outcome": "cancelled"}),
     );
     assert_eq!(text(&client.call_tool(call("fine")).await.unwrap()), "fine");
-    // And nobody waits for it at the end.
+    // The end does not wait for it.
     let begun = Instant::now();
     server.drain(Duration::from_secs(60)).await;
     assert_eq!(begun.elapsed(), Duration::ZERO);
@@ -228,7 +228,7 @@ fn holding(calls_on: bool) -> impl Layer<HandlerService<Desk>, Service = Holding
         let answering = service_fn(move |call: ServerCall| {
             let mut answering = Box::pin(inner.clone().oneshot(call));
             let fragile = Fragile;
-            // What this closure holds is dropped with the future, and not before.
+            // The captures of this closure are dropped with the future, and not earlier.
             poll_fn(move |cx| {
                 let Fragile = &fragile;
                 if calls_on {

@@ -195,7 +195,7 @@ async fn a_stack_of_the_user_ends_with_the_handle_it_is_given() {
     assert_eq!(fatal.to_string(), "the shelf is gone");
 }
 
-/// A writer that takes its time.
+/// A slow writer.
 #[derive(Clone, Debug, Default)]
 struct Slow(Arc<Mutex<Vec<u8>>>);
 

@@ -121,7 +121,7 @@ async fn call_over(http: &HttpWire, id: u32, tool: &str) -> Value {
     answer.unwrap_or_else(|| panic!("no answer: {posted:#?}"))
 }
 
-/// So many repeats, however long the calls take: time is real over HTTP.
+/// This many repeats for any duration of the calls, since time is real over HTTP.
 #[derive(Debug)]
 struct Allowance(AtomicUsize);
 

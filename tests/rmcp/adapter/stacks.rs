@@ -118,7 +118,7 @@ async fn without_any_layer_a_failure_is_an_error_of_the_protocol() {
     assert_eq!(error.message, "no such row");
 }
 
-/// An error of the handler's own, with all that it may have.
+/// An error of the handler, with all details that it may have.
 fn own_error() -> ErrorData {
     let data = json!({"deep": [1, {"retryAfter": null}], "n": 18_446_744_073_709_551_615_u64});
     ErrorData::new(ErrorCode(-31_002), "as it is\n", Some(data))

@@ -17,7 +17,7 @@ use std::{
 };
 use tokio::sync::Barrier;
 
-/// What a client gets of a tool that does so, and its line.
+/// The client's answer from such a tool, and its line.
 async fn answered(desk: Desk, tool: &'static str) -> (Result<CallToolResult, ServiceError>, Value) {
     let log = Log::default();
     let client = connect(Resilient::with_preset(desk, &preset(&log)), ()).await;
@@ -144,7 +144,7 @@ async fn a_panic_in_a_task_of_the_handlers_is_a_crash() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_that_two_calls_share_claims_nothing_in_either() {
-    // As of two callers of one future that fills a cache.
+    // As with two callers of one future that fills a cache.
     let shared: &Mutex<Option<ErrorData>> = Box::leak(Box::default());
     let desk = Desk::new(move |_| async move {
         let mut shared = shared.lock().unwrap();

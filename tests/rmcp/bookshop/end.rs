@@ -12,7 +12,7 @@ const REASON: &str = "the shelf is gone, no call can succeed any more";
 
 async fn a_fatal_failure_is_answered_and_ends_the_process_with_a_reason(wire: Wire) {
     let mut shop = Bookshop::open(wire, &[]).await;
-    // Neither an open stdin nor an open stream may hold up the end.
+    // Neither an open stdin nor an open stream may delay the end.
     let stream = shop.listen().await;
     let done = shop.call("shelve", json!({})).await;
 

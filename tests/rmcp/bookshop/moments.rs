@@ -38,8 +38,8 @@ async fn a_signal_in_mid_call_leaves_an_answer_and_a_line(wire: Wire) {
     }
 }
 
-/// Nobody waits for the call to begin: it may be anywhere from the pipe to its end. It is answered,
-/// or refused; what was answered has one line, and no line is without an answer.
+/// The call may be at any stage, since its begin is not awaited. It is answered, or refused; what
+/// was answered has one line, and no line is without an answer.
 #[tokio::test]
 async fn a_signal_around_the_begin_of_a_call_leaves_one_answer_and_one_line_or_neither() {
     let messages = [

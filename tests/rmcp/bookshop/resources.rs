@@ -124,7 +124,8 @@ async fn a_prompt_that_cannot_be_made_says_why(wire: Wire) {
         (json!({}), "invalid_input", "genre"),
         (json!({"genre": 5}), "invalid_input", "genre"),
     ];
-    // tower-mcp does not read arguments that are no strings: its router never sees such a request.
+    // tower-mcp does not read arguments that are not strings, so its router never sees such a
+    // request.
     let read = match Sdk::here() {
         Sdk::Rmcp => refused.len(),
         Sdk::TowerMcp => refused.len() - 1,

@@ -9,7 +9,7 @@ over_both_wires! {
     a_second_signal_cuts_off_the_calls_at_once
 }
 
-/// A server that is told to stop, with a call in it that takes ten minutes.
+/// A server that is told to stop during a call of ten minutes.
 async fn stopping(wire: Wire, signal: &str, grace: &str) -> (Bookshop, u64) {
     let limits = ["--attempt-timeout", "900", "--grace", grace];
     let mut shop = Bookshop::open(wire, &limits).await;
@@ -21,7 +21,7 @@ async fn stopping(wire: Wire, signal: &str, grace: &str) -> (Bookshop, u64) {
 const CUT_OFF: &str = "Error executing tool sleep: the server was shut down before it was done. \
                        Try again later.";
 
-/// The first call that is refused: the signal takes its time to arrive.
+/// The first refused call. The signal needs some time to arrive.
 async fn first_refused(shop: &mut Bookshop) -> Exchange {
     loop {
         let done = shop.call("get_author", json!({"title": "Dune"})).await;
@@ -67,7 +67,7 @@ async fn a_second_signal_cuts_off_the_calls_at_once(wire: Wire) {
     assert_eq!(said, [""; 0]);
 }
 
-/// Tells a server to stop that has so much of a request, and no more.
+/// Stops a server that has received only this part of a request.
 async fn assert_ends_with_half_of(request: &str, signal: &str) {
     let mut shop = Bookshop::open(Wire::Http, &[]).await;
     let mut half = TcpStream::connect(shop.http().address()).await.unwrap();

@@ -41,7 +41,7 @@ async fn a_sleep_past_the_attempt_timeout_is_flagged_as_a_timeout(wire: Wire) {
     let wanted = json!({
         "level": "WARN", "tool": "sleep", "outcome": "failed", "is_error": true,
         "class": "timeout", "delivery": "unknown",
-        // It is read-only, so a lost attempt may be made again.
+        // The tool is read-only, so a lost attempt may be repeated.
         "retried": true, "attempts": 3,
     });
     assert_has(&done.line, &wanted);

@@ -21,7 +21,7 @@ pub(crate) enum Wire {
 /// The methods that go through the stack: each such request leaves one line.
 const LOGGED: [&str; 3] = ["tools/call", "resources/read", "prompts/get"];
 
-/// A Bookshop in a process of its own, spoken to in raw JSON-RPC.
+/// A Bookshop in another process, with raw JSON-RPC.
 pub(crate) struct Bookshop {
     child: Child,
     // How it introduced itself.
@@ -30,7 +30,7 @@ pub(crate) struct Bookshop {
     arrivals: UnboundedReceiver<Arrival>,
     // Arrived, and not asked for yet.
     kept: Vec<Arrival>,
-    // All that came over the wire, for what must never be in it.
+    // All received bytes, to check that something is never in them.
     seen: Vec<String>,
     due: BTreeSet<u64>,
     next_id: u64,
@@ -60,7 +60,7 @@ impl Bookshop {
         Self::open_with(wire, arguments, &[]).await
     }
 
-    /// The same, with environment variables of its own.
+    /// The same, with environment variables.
     pub(crate) async fn open_with(
         wire: Wire,
         arguments: &[&str],
@@ -80,7 +80,7 @@ impl Bookshop {
             Wire::Http => {
                 let url = url(&mut child.stderr).await;
                 let http = HttpWire::new(&url);
-                // Its stdout is not the wire, and must stay empty all the same.
+                // Its stdout is not the transport, but must stay empty too.
                 tokio::spawn(read_stdout(stdout, arrived.clone()));
                 Line::Http { http, arrived }
             }
@@ -159,8 +159,8 @@ impl Bookshop {
         self.answer(id).await
     }
 
-    /// Begins a request, and gives its id. What is sent later arrives later, over HTTP too if its
-    /// answers are streams.
+    /// Begins a request, and gives its id. Messages arrive in order, over HTTP too if the answers
+    /// are streams.
     pub(crate) async fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.send_text(method, &params.to_string()).await
     }
@@ -177,7 +177,7 @@ impl Bookshop {
                 tokio::spawn(post(http.clone(), id, message, taken, arrived.clone()));
                 // rmcp answers with a stream, which begins before the answer.
                 if Sdk::here() == Sdk::Rmcp {
-                    // Dropped where the connection fails, which whoever waits for the answer is told.
+                    // Dropped if the connection fails, so that the waiter gets an error.
                     let _ = within("a response", is_taken).await;
                 }
             }
@@ -240,7 +240,7 @@ impl Bookshop {
         }
     }
 
-    /// A line on stdin, whatever it is.
+    /// Any line on stdin.
     pub(crate) async fn write(&mut self, text: &str) {
         self.write_bytes(text.as_bytes()).await;
     }
@@ -257,7 +257,7 @@ impl Bookshop {
         within("stdin to take a line", writing).await;
     }
 
-    /// The HTTP side, for requests that are none of MCP's.
+    /// The HTTP address, for requests other than MCP.
     pub(crate) fn http(&self) -> &HttpWire {
         match &self.line {
             Line::Http { http, .. } => http,
@@ -265,7 +265,7 @@ impl Bookshop {
         }
     }
 
-    /// What a client keeps open that says nothing: over HTTP the stream for what is unasked.
+    /// The open connection of a silent client: over HTTP, the standing stream.
     pub(crate) async fn listen(&self) -> Option<Response> {
         match &self.line {
             Line::Http { http, .. } => Some(within("a stream", http.listen()).await),
@@ -274,7 +274,7 @@ impl Bookshop {
         }
     }
 
-    /// What is wrong with a request that cannot be read. On stdio it is refused under its id, and leaves
+    /// The problem of a request that cannot be read. On stdio it is refused under its id, and leaves
     /// its line; over HTTP the SDK refuses it by its status.
     pub(crate) async fn expect_refused(&mut self, id: u64, problem: &str) {
         if let Line::Http { .. } = self.line {
@@ -294,7 +294,7 @@ impl Bookshop {
         );
     }
 
-    /// The SDK could not even read the request: HTTP says so by its status.
+    /// The SDK could not even read the request: Over HTTP, the status says so.
     async fn expect_unread(&mut self, id: u64) {
         self.expect_no_line(id);
         if let Line::Http { .. } = self.line {
@@ -308,7 +308,7 @@ impl Bookshop {
             };
             assert!(why.starts_with('4'), "refused by its status: {why}");
         }
-        // What is answered later shows that nothing more comes for it.
+        // A later answer shows that there is no other for it.
         self.request("ping", &json!({})).await;
         let is_answer = |arrival: &Arrival| match arrival {
             Arrival::Message(text) => message(text)["id"] == id,
@@ -426,8 +426,7 @@ impl Bookshop {
         self.child.signal(name);
     }
 
-    /// Waits for the server to end by itself, and gives how it ended and what it said on stderr
-    /// beside its log.
+    /// Waits for the server to end by itself. Returns its exit status, and stderr without the log.
     pub(crate) async fn ended(mut self) -> (ExitStatus, Vec<String>) {
         let status = self.child.ended().await;
         let lines = self.child.stderr.all().await;
@@ -436,7 +435,7 @@ impl Bookshop {
     }
 }
 
-/// What is on stderr and is no line of the log, but for the first word of a server over HTTP.
+/// Lines on stderr that are not log lines, without the address of an HTTP server.
 fn beside_the_log(mut lines: Vec<String>) -> Vec<String> {
     lines.retain(|line| !line.starts_with('{') && !line.starts_with(LISTENING));
     lines
@@ -518,7 +517,7 @@ async fn post(
     let _ = arrived.send(Arrival::Never { id, why });
 }
 
-/// Whatever comes over the wire is a message of JSON-RPC.
+/// Everything on the wire is a JSON-RPC message.
 fn message(text: &str) -> Value {
     let message: Value = serde_json::from_str(text)
         .unwrap_or_else(|error| panic!("the wire carries the protocol alone ({error}): {text}"));

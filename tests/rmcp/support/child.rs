@@ -12,7 +12,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 /// for ever.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
-/// What `future` gives, or a failed test.
+/// The output of `future`. Fails the test if it takes too long.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     let Ok(value) = tokio::time::timeout(LIMIT, future).await else {
         panic!("waited {LIMIT:?} for {what}");
@@ -20,7 +20,7 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
     value
 }
 
-/// The Bookshop as a process of its own. It is killed and waited for when this is dropped.
+/// The Bookshop in another process. It is killed and waited for when this is dropped.
 pub(crate) struct Child {
     process: Process,
     pub(crate) stderr: Lines,
@@ -46,7 +46,7 @@ impl Child {
         (child, stdin, stdout)
     }
 
-    /// The same, with a stderr that nobody reads.
+    /// The same, with a stderr that is not read.
     pub(crate) fn start_unread(
         arguments: &[&str],
         variables: &[(&str, &str)],
@@ -66,7 +66,7 @@ impl Child {
     ) -> (Self, ChildStdin, ChildStdout) {
         let mut process = Command::new(program(name))
             .args(arguments)
-            // The backtraces of the panics that tests bring about would only cost time.
+            // Backtraces of intended panics would only cost time.
             .env("RUST_BACKTRACE", "0")
             .envs(variables.iter().copied())
             .stdin(Stdio::piped())

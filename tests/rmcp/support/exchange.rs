@@ -9,7 +9,7 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// The result, where there is no error.
+    /// The result, if there is no error.
     #[track_caller]
     pub(crate) fn result(&self) -> &Value {
         let result = self.answer.get("result");

@@ -11,12 +11,12 @@ pub(crate) struct HttpWire {
     session: Option<String>,
 }
 
-/// What came for one POST.
+/// The answer to one POST.
 #[derive(Debug)]
 pub(crate) struct Posted {
     pub(crate) status: StatusCode,
     pub(crate) messages: Vec<String>,
-    /// The body, where it is no stream of events.
+    /// The body, if it is not an event stream.
     pub(crate) body: String,
 }
 
@@ -62,7 +62,7 @@ impl HttpWire {
         read(response).await
     }
 
-    /// Sends one message, and reads all that comes for it.
+    /// Sends one message, and reads the whole answer.
     pub(crate) async fn post(&self, message: String) -> Posted {
         self.try_post(message).await.unwrap()
     }
@@ -72,7 +72,7 @@ impl HttpWire {
         Ok(read(self.send(message).await?).await)
     }
 
-    /// Sends one message with further headers, and reads all that comes for it.
+    /// Sends one message with further headers, and reads the whole answer.
     pub(crate) async fn post_with(&self, message: String, headers: &[(&str, &str)]) -> Posted {
         let request = headers
             .iter()
@@ -82,7 +82,7 @@ impl HttpWire {
         read(request.send().await.unwrap()).await
     }
 
-    /// Sends one message, for what comes of it to be [`read`] later.
+    /// Sends one message. Its answer is [`read`] later.
     pub(crate) async fn send(&self, message: String) -> reqwest::Result<Response> {
         self.request(message).send().await
     }
@@ -155,13 +155,13 @@ impl Events {
     }
 }
 
-/// All that comes in a response.
+/// The whole content of a response.
 pub(crate) async fn read(mut response: Response) -> Posted {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE);
     let kind = kind.map_or("", |kind| kind.to_str().unwrap()).to_owned();
     let mut body = Vec::new();
-    // A stream that breaks off is one that brought no more: who waits for an answer will miss it.
+    // A stream that breaks off has no more events. A missing answer fails the test later.
     while let Ok(Some(part)) = response.chunk().await {
         body.extend_from_slice(&part);
     }

@@ -10,7 +10,7 @@ use tokio::{
 pub(crate) struct Lines(watch::Receiver<Vec<String>>);
 
 impl Lines {
-    /// Reads in a task of its own, so that whoever writes is never held up.
+    /// Reads in another task, so that the writer never blocks.
     pub(crate) fn read(stream: impl AsyncRead + Send + Unpin + 'static) -> Self {
         let (all, lines) = watch::channel(Vec::new());
         tokio::spawn(async move {

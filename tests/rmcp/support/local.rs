@@ -203,7 +203,7 @@ impl ServerHandler for Desk {
         params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // 0 where nobody counts.
+        // 0 if attempts are not counted.
         let attempt = context.extensions.get::<Attempt>();
         let attempt = attempt.map_or(0, |attempt| attempt.number());
         let number = {

@@ -54,8 +54,8 @@ pub(crate) fn check(program: &Path) -> Result<(), String> {
     ))
 }
 
-/// A source that was changed since, or is gone. What a program was made of is in the file that
-/// cargo writes beside it.
+/// A source that was changed since, or is gone. cargo writes the sources of a program to a file
+/// beside it.
 fn is_stale(program: &Path) -> io::Result<Option<PathBuf>> {
     let built = fs::metadata(program)?.modified()?;
     let rule = fs::read_to_string(program.with_extension("d"))?;

@@ -13,7 +13,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// Serves it, with nothing said yet.
+    /// Serves the handler. No message has been sent yet.
     pub(crate) fn open<H: ServerHandler>(server: H) -> Self {
         let (near, far) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move {
@@ -24,7 +24,7 @@ impl Raw {
         Self::over(near)
     }
 
-    /// Speaks to whoever is at the other end.
+    /// A raw client for the other end.
     pub(crate) fn over(near: DuplexStream) -> Self {
         let (from, to) = tokio::io::split(near);
         Self {

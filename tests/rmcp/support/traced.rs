@@ -6,7 +6,7 @@ use std::{
 use tracing::{Dispatch, subscriber::DefaultGuard};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// What is traced on this thread meanwhile.
+/// The events and spans of this thread while it is alive.
 pub(crate) struct Traced {
     events: Buffer,
     _default: DefaultGuard,
@@ -21,8 +21,8 @@ impl Traced {
             .with_writer(events.clone())
             .finish();
         let default = tracing::subscriber::set_default(subscriber);
-        // Where there is one subscriber alone, a thread of another test may decide for all that an
-        // event interests nobody: so there is a second, and what was decided is decided again.
+        // With a single subscriber, a thread of another test may disable an event's call site for
+        // all threads. A second subscriber makes `tracing` ask again.
         let second = Dispatch::new(tracing_subscriber::fmt().with_writer(io::sink).finish());
         tracing::callsite::rebuild_interest_cache();
         Self {

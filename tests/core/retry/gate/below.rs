@@ -12,8 +12,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tower::{Layer, Service, ServiceExt, limit::GlobalConcurrencyLimitLayer};
 
-/// The only place is taken for 2 s by a call that is refused then, with a wait of 5 s. What becomes of a call that
-/// came 1 s before that.
+/// The only place is taken for 2 s by a call that is refused then, with a wait of 5 s. The end of a
+/// call that came 1 s earlier.
 async fn after_a_refusal(policy: Policy) -> (Duration, Answer, Server, Lines) {
     let server = Server::asking([(2 * SECOND, 5 * SECOND)]);
     let lines = Lines::default();

@@ -28,7 +28,7 @@ struct Plan {
     dropped_after: Option<u64>,
 }
 
-/// What the server does with the nth attempt: how long it takes, and for how long it asks to wait.
+/// The server's answer to the nth attempt: how long it takes, and how long it asks to wait.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     takes: u64,
@@ -159,7 +159,7 @@ fn has_reason(failure: &Failure, plan: Plan, now: u64) {
     }
 }
 
-/// No call goes out before what was asked, nor faster than the pace.
+/// No call goes out earlier than asked, or faster than the pace.
 fn check(seen: &[Seen]) {
     for tool in 0..2 {
         let (mut opens, mut last) = (None::<u64>, None::<u64>);

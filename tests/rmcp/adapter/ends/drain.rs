@@ -136,7 +136,7 @@ async fn a_call_is_cut_off_in_a_wait_too() {
     assert_has(&log.only(), &line);
 }
 
-/// On real threads: whoever waits for the end is woken one after the other, and may look too early.
+/// On real threads: waiters are woken one after the other, and may look too early.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn each_of_many_calls_is_cut_off_where_it_runs_and_flagged() {
     for _ in 0..200 {

@@ -37,11 +37,11 @@ const SLOW: Duration = Duration::from_millis(300);
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// What a model is told of a call to `endless` that was cut off.
+/// The text for the model of a call to `endless` that was cut off.
 const CUT_OFF: &str = "Error executing tool endless: the server was shut down before it was done. \
                        It may have run; verify before repeating.";
 
-/// What a model is told of a call to `fine` that came too late.
+/// The text for the model of a call to `fine` that came too late.
 const REFUSED: &str = "Error executing tool fine: the server is shutting down. Try again later.";
 
 /// Does as the tool's name says.
@@ -70,7 +70,7 @@ fn desk() -> Desk {
     })
 }
 
-/// What the line of a call says that was cut off.
+/// The line of a call that was cut off.
 fn cut_off() -> Value {
     json!({
         "level": "WARN", "tool": "endless", "outcome": "failed", "is_error": true, "attempts": 1,
@@ -78,7 +78,7 @@ fn cut_off() -> Value {
     })
 }
 
-/// What the line of a call says that came too late.
+/// The line of a call that came too late.
 fn refused() -> Value {
     json!({
         "level": "WARN", "outcome": "failed", "is_error": true, "retried": false, "attempts": 1,
@@ -107,7 +107,7 @@ async fn begin(
 
 type Stuck = Pin<Box<dyn Future<Output = Result<CallToolResponse, ErrorData>> + Send>>;
 
-/// A call that has begun and that nobody polls any more, as where a handler blocks its thread.
+/// A call that has begun and is not polled any more, as if a handler blocks its thread.
 async fn stuck(server: &Resilient<Desk>) -> Stuck {
     let context = RequestContext::new(NumberOrString::Number(1), peer().await);
     let server = server.clone();

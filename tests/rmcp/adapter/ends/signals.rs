@@ -171,7 +171,7 @@ async fn a_client_that_leaves_during_the_grace_ends_the_wait() {
     let begun = Instant::now();
     stop.send(()).unwrap();
     client.leave().await;
-    // What the calls of a client that has left get: five seconds of ours, and then rmcp's five.
+    // The time for the calls of a client that has left: 5 s of this crate, then 5 s of rmcp.
     assert_eq!(ended(ending, begun).await, Duration::from_secs(10));
     assert_has(&log.only(), &json!({"outcome": "cancelled"}));
 }
@@ -229,7 +229,7 @@ async fn a_second_call_for_an_end_never_comes_from_a_future() {
     running.await.unwrap();
 }
 
-/// A runtime without IO has no signals. The server works all the same.
+/// A runtime without IO has no signals. The server still works.
 #[test]
 fn a_runtime_without_io_serves_without_signals() {
     let runtime = tokio::runtime::Builder::new_current_thread()

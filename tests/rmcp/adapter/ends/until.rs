@@ -52,7 +52,7 @@ impl Diary {
     }
 }
 
-/// Runs a server that ends as soon as it is told to, and gives how long after the signal it did.
+/// Runs a server that ends as soon as it is told to. Returns the time from the signal to the end.
 async fn run(server: Resilient<Desk>, diary: &Diary) -> Duration {
     let told = async |shutdown: Shutdown| {
         shutdown.await;

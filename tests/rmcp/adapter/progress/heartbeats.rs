@@ -110,7 +110,7 @@ async fn heartbeats_can_be_set_and_turned_off() {
     }
 }
 
-/// As a store of outcomes does that takes its time.
+/// Like a slow store of outcomes.
 #[tokio::test(start_paused = true)]
 async fn while_an_outcome_is_on_its_way_no_heartbeat_names_a_next_attempt() {
     let desk = fails_once(|| Failure::unavailable(Some(20 * SECOND)).before_running());
