@@ -1,15 +1,9 @@
 //! The calls whose instructions `benches/instructions/run` counts.
 //!
-//! Without arguments, this lists the cases. With the name of a case and a number, it makes that many calls within
-//! [`counted`], which is where the counting starts and ends. Making the requests is not counted, nor is dropping the
-//! answers.
-
-#![allow(
-    clippy::print_stdout,
-    reason = "the script reads the names of the cases"
-)]
+//! See [`measure`].
 
 mod call;
+mod measure;
 #[path = "../../support/tower_retry.rs"]
 mod tower_retry;
 
@@ -23,15 +17,10 @@ use mcp_resilience::{
     reconnect::ReconnectLayer,
     retry::RetryLayer,
 };
-use std::{env, fmt::Debug, future::ready, hint::black_box, io, iter::repeat, time::Duration};
-use tokio::runtime::{Builder, Runtime};
+use measure::Run;
+use std::{fmt::Debug, future::ready, hint::black_box, io, iter::repeat, time::Duration};
 use tower::{Layer, Service, ServiceExt, retry::RetryLayer as TowerRetryLayer, service_fn};
 use tower_retry::Attempts;
-
-/// Calls before those that count: what is made once is made here.
-const BEFORE: usize = 4;
-
-type Run = fn(usize);
 
 const CASES: &[(&str, Run)] = &[
     ("bare", |calls| run(Tool, calls)),
@@ -73,58 +62,7 @@ const CASES: &[(&str, Run)] = &[
 ];
 
 fn main() {
-    let arguments: Vec<_> = env::args().skip(1).collect();
-    let named = |name: &str| CASES.iter().find(|(case, _)| *case == name);
-    if let [name, calls] = &arguments[..]
-        && let Some((_, run)) = named(name)
-    {
-        run(calls.parse().expect("a number of calls"));
-        return;
-    }
-    for (name, _) in CASES {
-        println!("{name}");
-    }
-}
-
-/// Makes this many calls, one after the other.
-fn run<S>(mut service: S, calls: usize)
-where
-    S: Service<Call, Response = Answer>,
-    S::Error: Debug,
-{
-    let runtime = Builder::new_current_thread().enable_time().build();
-    let runtime = runtime.expect("a runtime to call on");
-    let mut requests: Vec<_> = (0..BEFORE + calls).map(|_| Call::new()).collect();
-    let mut answers = Vec::with_capacity(requests.len());
-    for calls in [BEFORE, calls] {
-        let requests = requests.split_off(requests.len() - calls);
-        let mut make = Some(|| answer(&runtime, &mut service, requests, &mut answers));
-        let mut make = || make.take().map_or((), |make| make());
-        if calls == BEFORE {
-            make();
-        } else {
-            counted(&mut make);
-        }
-    }
-}
-
-/// The script counts what happens in here. No other function has this name.
-#[inline(never)]
-fn counted(make: &mut dyn FnMut()) {
-    black_box(make)();
-}
-
-fn answer<S>(runtime: &Runtime, service: &mut S, requests: Vec<Call>, answers: &mut Vec<Answer>)
-where
-    S: Service<Call, Response = Answer>,
-    S::Error: Debug,
-{
-    runtime.block_on(async {
-        for request in requests {
-            let ready = service.ready().await.expect("ready");
-            answers.push(ready.call(request).await.expect("a result"));
-        }
-    });
+    measure::main(CASES);
 }
 
 fn preset(log: CallLogLayer) -> ResilienceLayer {
@@ -156,6 +94,14 @@ fn with_policies(log: CallLogLayer) -> ResilienceLayer {
         .policies(policies)
         .build();
     layer.expect("valid settings")
+}
+
+fn run<S>(service: S, calls: usize)
+where
+    S: Service<Call, Response = Answer>,
+    S::Error: Debug,
+{
+    measure::run(service, Call::new, calls);
 }
 
 /// Makes the line, and drops it.
