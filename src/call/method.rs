@@ -25,6 +25,13 @@ impl Method {
         }
     }
 
+    /// The method with this name on the wire.
+    #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let mut methods = [Self::CallTool, Self::ReadResource, Self::GetPrompt].into_iter();
+        methods.find(|method| method.as_str() == name)
+    }
+
     /// The kind of the call's name. It is the key of the name in a log line or an error.
     #[must_use]
     pub const fn subject(self) -> &'static str {

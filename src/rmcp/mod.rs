@@ -215,7 +215,7 @@ mod wire;
 
 #[cfg(feature = "rmcp")]
 pub use self::server::{
-    AnyError, Attempt, HandlerService, LineTransport, PresetStack, Resilient, ServerAnswer,
-    ServerCall, Shutdown, StdinReader, StdoutWriter, Stop, stdio,
+    AnyError, Attempt, HandlerAnswer, HandlerService, LineTransport, PresetStack, Resilient,
+    ServerAnswer, ServerCall, Shutdown, StdinReader, StdoutWriter, Stop, stdio,
 };
 pub use self::{answer::Answer, request::Request};

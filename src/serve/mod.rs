@@ -4,20 +4,25 @@
 
 mod any_error;
 mod attempt;
+mod handler_answer;
 mod learned;
 mod lifetime;
 mod net;
+mod noting;
 mod refused;
 mod running;
+mod send;
 mod shutdown;
 mod signals;
 mod stdio;
 mod stop;
 pub(crate) mod thrown;
+mod unreadable;
 
 pub use self::{
     any_error::AnyError,
     attempt::Attempt,
+    handler_answer::HandlerAnswer,
     shutdown::Shutdown,
     stdio::{StdinReader, StdoutWriter, stdio},
     stop::Stop,
@@ -26,6 +31,8 @@ pub(crate) use self::{
     learned::{Learned, PAGES},
     lifetime::{CLOSE, Lifetime, MOMENT},
     net::Net,
+    noting::Noting,
     refused::{cut_off, refused, shut_down},
     running::Running,
+    unreadable::{Unreadable, without_values},
 };

@@ -2,12 +2,15 @@ use crate::idempotency::IdempotencyHandle;
 use std::{
     future::poll_fn,
     pin::pin,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
     task::Poll,
     time::Duration,
 };
 use tokio::{
-    sync::watch,
+    sync::{Notify, watch},
     time::{sleep, timeout},
 };
 
@@ -20,7 +23,9 @@ pub(crate) struct Running(Arc<State>);
 
 #[derive(Default)]
 struct State {
-    calls: watch::Sender<usize>,
+    calls: AtomicUsize,
+    // Told when there is no call any more.
+    idle: Notify,
     phase: watch::Sender<Phase>,
     // Runs without a caller count as running calls.
     keyed: OnceLock<IdempotencyHandle>,
@@ -39,7 +44,7 @@ enum Phase {
 impl Running {
     /// Counts a call until the guard is dropped.
     pub(crate) fn one_more(&self) -> Counted {
-        self.0.calls.send_modify(|calls| *calls += 1);
+        self.0.calls.fetch_add(1, SeqCst);
         Counted(Arc::clone(&self.0))
     }
 
@@ -113,7 +118,15 @@ impl Running {
     }
 
     async fn none(&self) {
-        let _ = self.0.calls.subscribe().wait_for(|calls| *calls == 0).await;
+        loop {
+            let mut idle = pin!(self.0.idle.notified());
+            // From here on, no notice is missed.
+            idle.as_mut().enable();
+            if self.0.calls.load(SeqCst) == 0 {
+                break;
+            }
+            idle.await;
+        }
         if let Some(keyed) = self.0.keyed.get() {
             keyed.idle().await;
         }
@@ -124,6 +137,8 @@ pub(crate) struct Counted(Arc<State>);
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.calls.send_modify(|calls| *calls -= 1);
+        if self.0.calls.fetch_sub(1, SeqCst) == 1 {
+            self.0.idle.notify_waiters();
+        }
     }
 }

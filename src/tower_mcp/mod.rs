@@ -131,7 +131,8 @@
 //!
 //! # Limits of the adapter
 //!
-//! tower-mcp's JSON-RPC layer answers requests that it cannot read, so they leave no line in the log.
+//! tower-mcp's JSON-RPC layer answers a call by itself whose parameters it cannot read. Over stdio, by
+//! [`ResilientLayer::run`], such a call leaves its line; over HTTP no service sees it, and it leaves none.
 //! A tool that runs as a task answers when the task begins; the end of the task is not seen. The
 //! session is in the log if the server bridges a [`SessionId`].
 
@@ -144,4 +145,6 @@ pub use self::{
     server::{PresetStack, Resilient, ResilientLayer, RouterService, ServerAnswer, ServerCall},
     session_id::SessionId,
 };
-pub use crate::serve::{AnyError, Attempt, Shutdown, StdinReader, StdoutWriter, Stop, stdio};
+pub use crate::serve::{
+    AnyError, Attempt, HandlerAnswer, Shutdown, StdinReader, StdoutWriter, Stop, stdio,
+};

@@ -1,6 +1,5 @@
 use super::{
     progress::{Report, Reported},
-    unreadable::Unreadable,
     wire::CameAs,
 };
 use crate::{
@@ -11,6 +10,7 @@ use crate::{
     failure::Failure,
     idempotency::IdempotencyHandle,
     rmcp::{Request, model, request},
+    serve::Unreadable,
 };
 use ::rmcp::{RoleServer, model::JsonObject, service::RequestContext};
 use serde_json::Value;
@@ -30,7 +30,7 @@ pub struct ServerCall {
     context: RequestContext<RoleServer>,
     hints: Hints,
     is_listed: bool,
-    unreadable: Option<Arc<Unreadable>>,
+    unreadable: Option<Arc<(Unreadable, Option<Value>)>>,
     // Shared by the copies, which are attempts at the same call.
     attempts: Arc<AtomicU32>,
     progress: Progress,
@@ -109,9 +109,9 @@ impl ServerCall {
     }
 
     /// The same call, to be refused.
-    pub(super) fn unreadable(self, unreadable: Unreadable) -> Self {
+    pub(super) fn unreadable(self, arguments: Option<Value>, unreadable: Unreadable) -> Self {
         Self {
-            unreadable: Some(Arc::new(unreadable)),
+            unreadable: Some(Arc::new((unreadable, arguments))),
             ..self
         }
     }
@@ -133,13 +133,13 @@ impl ServerCall {
     /// handler.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
-        let unreadable = self.unreadable.as_ref()?;
+        let (unreadable, _) = self.unreadable.as_deref()?;
         Some(&unreadable.problem)
     }
 
     /// Why the handler must not get the call.
     pub(super) fn refusal(&self) -> Option<Failure> {
-        let unreadable = self.unreadable.as_ref()?;
+        let (unreadable, _) = self.unreadable.as_deref()?;
         Some(unreadable.failure())
     }
 
@@ -163,8 +163,8 @@ impl ToolCall for ServerCall {
     }
 
     fn arguments(&self) -> Option<Arguments<'_>> {
-        match &self.unreadable {
-            Some(unreadable) => unreadable.arguments.as_ref().map(Arguments::from),
+        match self.unreadable.as_deref() {
+            Some((_, arguments)) => arguments.as_ref().map(Arguments::from),
             None => self.request.arguments(),
         }
     }

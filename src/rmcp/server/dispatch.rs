@@ -1,16 +1,13 @@
-use super::{
-    Resilient, ServerAnswer, ServerCall, error_data, progress::Reporting, unreadable::Unreadable,
-};
+use super::{Resilient, ServerAnswer, ServerCall, error_data::data, progress::Reporting};
 use crate::{
     classify::catch_panic,
-    failure::{BoxError, Class, Failure},
-    ledger,
+    failure::BoxError,
     rmcp::{Answer, Request},
-    serve::{self, Net, thrown},
+    serve::{HandlerAnswer, Unreadable},
 };
 use ::rmcp::{ErrorData, RoleServer, ServerHandler, model::Tool, service::RequestContext};
-use std::future::ready;
-use tower::{Service, ServiceExt};
+use serde_json::Value;
+use tower::Service;
 
 impl<H, S> Resilient<H, S>
 where
@@ -50,12 +47,14 @@ where
     pub(super) async fn dispatch_unreadable(
         &self,
         request: Request,
+        arguments: Option<Value>,
         unreadable: Unreadable,
         context: RequestContext<RoleServer>,
     ) -> Result<Answer, ErrorData> {
         let _counted = self.life.running.one_more();
         let call = ServerCall::new(request, None, context);
-        self.send(call.unreadable(unreadable), None).await
+        self.send(call.unreadable(arguments, unreadable), None)
+            .await
     }
 
     async fn send(
@@ -64,48 +63,15 @@ where
         reporting: Option<Reporting>,
     ) -> Result<Answer, ErrorData> {
         let cancellation = call.context().ct.clone();
-        let mut answer = Net::under(self.stack.clone().oneshot(call));
-        // The answer first: an answer that is ready is not dropped.
-        let outcome = tokio::select! {
-            biased;
-            outcome = &mut answer => Some(outcome),
-            () = cancellation.cancelled() => {
-                // The client does not read this.
-                return Err(error_data::answer(&Failure::cancelled("")));
-            }
-            never = Reporting::beat(reporting.as_ref()) => match never {},
-            // A running attempt is cut off where it runs, and answers at once.
-            () = self.life.running.cut_off() => tokio::select! {
+        let given_up = async {
+            tokio::select! {
                 biased;
-                outcome = &mut answer => Some(outcome),
-                () = ready(()) => None,
-            },
-        };
-        match outcome {
-            Some(Ok(Ok(answer))) => Ok(answer.into_inner()),
-            Some(Ok(Err(error))) => Err(self.refuse(&Failure::from_any(error))),
-            Some(Err(panic)) => Err(error_data::data(thrown::report_panic(&panic))),
-            // In a wait or a queue.
-            None => {
-                ledger::drop_for(serve::shut_down(), answer);
-                Err(self.cut_off())
+                () = cancellation.cancelled() => {}
+                never = Reporting::beat(reporting.as_ref()) => match never {},
             }
-        }
-    }
-
-    /// The error for the host. A failure that is fatal to any stack here is fatal to the server.
-    fn refuse(&self, failure: &Failure) -> ErrorData {
-        if failure.class() == Class::Fatal {
-            self.life.fatal.watch(failure);
-        }
-        error_data::answer(failure)
-    }
-
-    fn cut_off(&self) -> ErrorData {
-        match self.life.fatal.cause() {
-            Some(cause) => error_data::answer(&Failure::from(cause)),
-            None => ErrorData::internal_error("the server is shutting down", None),
-        }
+        };
+        let answer = self.life.send(self.stack.clone(), call, given_up).await;
+        answer.map(HandlerAnswer::into_inner).map_err(data)
     }
 }
 

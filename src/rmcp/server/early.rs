@@ -3,12 +3,8 @@
 //! rmcp answers them by itself, so that no handler and no stack sees them. They leave their log line
 //! too.
 
-use super::{Resilient, ServerAnswer, ServerCall, unreadable::Unreadable};
-use crate::{
-    failure::BoxError,
-    rmcp::Request,
-    serve::{CLOSE, MOMENT},
-};
+use super::{Resilient, ServerAnswer, ServerCall};
+use crate::{failure::BoxError, rmcp::Request, serve::Unreadable};
 use ::rmcp::{
     RoleServer, ServerHandler,
     model::{
@@ -19,12 +15,8 @@ use ::rmcp::{
     transport::Transport,
 };
 use serde_json::Value;
-use std::{borrow::Cow, collections::HashMap, future::pending};
-use tokio::{
-    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    task::JoinSet,
-    time::timeout,
-};
+use std::{borrow::Cow, collections::HashMap};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tower::Service;
 
 /// How many calls are kept that rmcp has not answered yet.
@@ -96,13 +88,12 @@ impl<T> Early<T> {
         let Some(id) = message.id.clone() else {
             return;
         };
-        let Some(mut asked) = self.asked.remove(&id) else {
+        let Some(asked) = self.asked.remove(&id) else {
             return;
         };
         let unreadable = Unreadable {
-            code: message.error.code,
+            code: message.error.code.0,
             problem: message.error.message.to_string(),
-            arguments: asked.arguments.take(),
         };
         // The run is over, so there is no receiver.
         let _ = self.refused.send(EarlyCall {
@@ -143,59 +134,6 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Early<T> {
     }
 }
 
-/// Sends the refused calls through the stack, all at once. A slow stack delays neither the handshake
-/// nor another call.
-pub(super) struct Noting<H, S> {
-    server: Resilient<H, S>,
-    refused: UnboundedReceiver<EarlyCall>,
-    tasks: JoinSet<()>,
-}
-
-impl<H, S> Noting<H, S>
-where
-    H: ServerHandler,
-    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
-    S::Error: Into<BoxError> + Send,
-    S::Future: Send,
-{
-    pub(super) fn new(server: Resilient<H, S>, refused: UnboundedReceiver<EarlyCall>) -> Self {
-        Self {
-            server,
-            refused,
-            tasks: JoinSet::new(),
-        }
-    }
-
-    /// Takes the calls as they are refused. Never ends.
-    pub(super) async fn go_on<T>(&mut self) -> T {
-        loop {
-            tokio::select! {
-                Some(call) = self.refused.recv() => self.begin(call),
-                Some(_) = self.tasks.join_next() => {}
-                else => return pending().await,
-            }
-        }
-    }
-
-    /// Waits for the calls that were refused so far. A stack that takes longer is not waited for:
-    /// `cancelled` in the log.
-    pub(super) async fn end(mut self) {
-        while let Ok(call) = self.refused.try_recv() {
-            self.begin(call);
-        }
-        let all = async { while self.tasks.join_next().await.is_some() {} };
-        if timeout(CLOSE, all).await.is_err() {
-            let _ = timeout(MOMENT, self.tasks.shutdown()).await;
-        }
-    }
-
-    fn begin(&mut self, call: EarlyCall) {
-        let server = self.server.clone();
-        self.tasks
-            .spawn(async move { server.note_early(call).await });
-    }
-}
-
 /// Nothing is asked of it.
 struct Nobody;
 
@@ -208,7 +146,7 @@ where
     S::Error: Into<BoxError>,
 {
     /// Sends a call that was refused through the stack, for its line.
-    async fn note_early(&self, call: EarlyCall) {
+    pub(super) async fn note_early(&self, call: EarlyCall) {
         let EarlyCall {
             mut asked,
             id,
@@ -229,7 +167,7 @@ where
         context.extensions = asked.extensions;
         // The client has its answer.
         let _ = self
-            .dispatch_unreadable(asked.request, unreadable, context)
+            .dispatch_unreadable(asked.request, asked.arguments, unreadable, context)
             .await;
     }
 }

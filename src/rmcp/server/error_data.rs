@@ -40,11 +40,6 @@ impl IntoCallToolResult for AnyError {
     }
 }
 
-/// The client's error for a failure without a flagged result.
-pub(super) fn answer(failure: &Failure) -> ErrorData {
-    data(thrown::answer(failure))
-}
-
 pub(super) fn data(error: RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
 }

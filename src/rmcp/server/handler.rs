@@ -52,7 +52,7 @@ impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
         if attempt == 1 && !self.running.is_serving() {
             return Box::pin(async { Err(serve::refused().into()) });
         }
-        let cut_off = serve::cut_off(call.hints());
+        let hints = call.hints();
         let (ticker, reported) = call.begin_reports(attempt);
         let handler = Arc::clone(&self.handler);
         let running = self.running.clone();
@@ -63,7 +63,7 @@ impl<H: ServerHandler> Service<ServerCall> for HandlerService<H> {
             tokio::select! {
                 biased;
                 answer = answer => answer,
-                () = running.cut_off() => Err(cut_off.into()),
+                () = running.cut_off() => Err(serve::cut_off(hints).into()),
             }
         })
     }

@@ -26,4 +26,6 @@ pub use self::{
     resilient::{PresetStack, Resilient},
     wire::LineTransport,
 };
-pub use crate::serve::{AnyError, Attempt, Shutdown, StdinReader, StdoutWriter, Stop, stdio};
+pub use crate::serve::{
+    AnyError, Attempt, HandlerAnswer, Shutdown, StdinReader, StdoutWriter, Stop, stdio,
+};

@@ -1,6 +1,6 @@
 use super::{
     Resilient, ServerCall, Stop,
-    early::{Early, Noting},
+    early::Early,
     progress::Wire,
     recognize::{Recognized, recognize},
 };
@@ -8,7 +8,7 @@ use crate::{
     failure::{BoxError, Class, Failure},
     fatal::{Fatal, startup::OrFatal},
     rmcp::ServerAnswer,
-    serve::{CLOSE, MOMENT},
+    serve::{CLOSE, MOMENT, Noting},
 };
 use ::rmcp::{
     RoleServer, ServerHandler, ServiceExt,
@@ -109,7 +109,11 @@ where
         let life = self.life.clone();
         let mut fatal = pin!(life.fatal.wait());
         let (transport, refused) = Early::new(transport.into_transport());
-        let mut noting = Noting::new(self.clone(), refused);
+        let server = self.clone();
+        let mut noting = Noting::new(refused, move |call| {
+            let server = server.clone();
+            async move { server.note_early(call).await }
+        });
         let mut serving = pin!(self.serve(Wire::new(transport)));
         let mut end = None;
         let handshake = tokio::select! {

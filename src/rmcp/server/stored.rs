@@ -1,6 +1,5 @@
 //! Answers in a store of keys: as they are on the wire.
 
-use super::ServerAnswer;
 use crate::{
     failure::BoxError,
     idempotency::{REPLAYED_META, StoredResult},
@@ -56,23 +55,5 @@ impl StoredResult for Answer {
         };
         let meta = meta.get_or_insert_with(|| MetaObject(JsonObject::new()));
         meta.0.insert(REPLAYED_META.to_owned(), true.into());
-    }
-}
-
-impl StoredResult for ServerAnswer {
-    fn encode(&self) -> Result<Vec<u8>, BoxError> {
-        self.get_ref().encode()
-    }
-
-    fn decode(bytes: &[u8]) -> Result<Self, BoxError> {
-        Answer::decode(bytes).map(Self::from)
-    }
-
-    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
-        self.get_mut().request_state_mut()
-    }
-
-    fn mark_replayed(&mut self) {
-        self.get_mut().mark_replayed();
     }
 }

@@ -1,15 +1,17 @@
-use super::cancellation::Cancellation;
+use super::{cancellation::Cancellation, unreadable};
 use crate::{
     call::{
         self, Arguments, Hints, IdempotencyKey, InvalidKey, Method, Progress, Ticker, ToolCall,
     },
+    failure::Failure,
     idempotency::IdempotencyHandle,
-    serve::Attempt,
+    serve::{Attempt, Unreadable},
     tower_mcp::{SessionId, model},
 };
 use ::tower_mcp::{
     McpRouter, RouterRequest, TraceContext,
     protocol::{McpRequest, RequestId},
+    router::Extensions,
 };
 use serde_json::{Map, Value, json};
 use std::{
@@ -22,48 +24,97 @@ use std::{
 
 /// A request on its way through the stack, with the router that has to answer it.
 ///
-/// The router is that of the client's session: one stack serves all sessions.
+/// The router is that of the client's session: one stack serves all sessions. Copies are attempts at
+/// the same call, and share all of it.
 #[derive(Clone)]
 pub struct ServerCall {
-    request: RouterRequest,
-    router: McpRouter,
+    request: Arc<RouterRequest>,
     hints: Hints,
+    shared: Arc<Shared>,
+    // Only if a run may outlive its request.
+    keyed: Option<Arc<Keyed>>,
+    unreadable: Option<Arc<Unreadable>>,
+}
+
+/// What is known of a call beside its request.
+pub(super) struct Shared {
     // Those of a prompt, which tower-mcp does not hold as JSON.
     arguments: Option<Value>,
     meta: Option<Map<String, Value>>,
-    // Shared by the copies, which are attempts at the same call.
-    attempts: Arc<AtomicU32>,
-    cancellation: Arc<Cancellation>,
+    attempts: AtomicU32,
+    cancellation: Cancellation,
     progress: Progress,
-    // Only if a run may outlive its request.
-    explicit: Option<call::Cancellation>,
+}
+
+struct Keyed {
     key: Option<Result<IdempotencyKey, InvalidKey>>,
+    cancellation: call::Cancellation,
 }
 
 impl ServerCall {
-    pub(super) fn new(
-        mut request: RouterRequest,
-        router: McpRouter,
-        hints: Option<Hints>,
-        cancellation: Arc<Cancellation>,
-    ) -> Self {
-        request.extensions.insert(cancellation.token());
+    /// A call whose hints are not known yet.
+    pub(super) fn new(mut request: RouterRequest, router: McpRouter) -> Self {
         let trace = request.extensions.get::<TraceContext>();
-        Self {
-            hints: model::hints(&request.inner, hints),
+        let meta = trace.map(|trace| {
+            let traceparent = Value::from(trace.traceparent());
+            Map::from_iter([("traceparent".to_owned(), traceparent)])
+        });
+        let shared = Shared {
             arguments: prompt_arguments(&request.inner),
-            meta: trace.map(|trace| {
-                let traceparent = Value::from(trace.traceparent());
-                Map::from_iter([("traceparent".to_owned(), traceparent)])
-            }),
-            request,
-            router,
-            attempts: Arc::default(),
-            cancellation,
+            meta,
+            attempts: AtomicU32::new(0),
+            cancellation: Cancellation::of(&mut request, router),
             progress: Progress::new(),
-            explicit: None,
-            key: None,
+        };
+        Self {
+            request: Arc::new(request),
+            hints: Hints::new(),
+            shared: Arc::new(shared),
+            keyed: None,
+            unreadable: None,
         }
+    }
+
+    /// A request whose parameters tower-mcp cannot read, to be refused.
+    pub(super) fn unreadable(id: RequestId, request: Value, unreadable: Unreadable) -> Self {
+        let (inner, arguments, trace) = unreadable::read(request);
+        let mut extensions = Extensions::new();
+        if let Some(trace) = trace {
+            extensions.insert(trace);
+        }
+        let request = RouterRequest {
+            id,
+            inner,
+            extensions,
+        };
+        // No router has seen it.
+        let mut call = Self::new(request, McpRouter::new());
+        if let Some(shared) = Arc::get_mut(&mut call.shared) {
+            shared.arguments = arguments;
+        }
+        call.unreadable = Some(Arc::new(unreadable));
+        call
+    }
+
+    /// The error in the parameters, if they cannot be read. Such a call goes through the stack to
+    /// leave its line, with its name and its arguments as far as they are of the right type. It does
+    /// not reach the router.
+    #[must_use]
+    pub fn problem(&self) -> Option<&str> {
+        let unreadable = self.unreadable.as_ref()?;
+        Some(&unreadable.problem)
+    }
+
+    /// Why the router must not get the call.
+    pub(super) fn refusal(&self) -> Option<Failure> {
+        let unreadable = self.unreadable.as_ref()?;
+        Some(unreadable.failure())
+    }
+
+    /// The same call, by what is known of its tool.
+    pub(super) fn known(self, tool: Option<Hints>) -> Self {
+        let hints = model::hints(&self.request.inner, tool);
+        Self { hints, ..self }
     }
 
     /// The same call, which may outlive its request, with the key that came in its `_meta`.
@@ -71,15 +122,15 @@ impl ServerCall {
         mut self,
         keyed: &IdempotencyHandle,
         of_meta: Option<Result<IdempotencyKey, InvalidKey>>,
-        explicit: call::Cancellation,
+        cancellation: call::Cancellation,
     ) -> Self {
         let of_extensions = || self.request.extensions.get().cloned().map(Ok);
         let of_arguments = || IdempotencyKey::of_request(None, self.arguments());
-        self.key = of_meta
+        let key = of_meta
             .or_else(of_extensions)
             .or_else(of_arguments)
             .or_else(|| keyed.key_of_argument(&self));
-        self.explicit = Some(explicit);
+        self.keyed = Some(Arc::new(Keyed { key, cancellation }));
         self
     }
 
@@ -92,28 +143,35 @@ impl ServerCall {
     /// The router that has to answer.
     #[must_use]
     pub fn router(&self) -> &McpRouter {
-        &self.router
+        self.shared.cancellation.router()
     }
 
     /// Counts one more attempt, and returns its number.
     pub(super) fn begin_attempt(&self) -> u32 {
-        self.attempts.fetch_add(1, Relaxed).saturating_add(1)
+        let before = self.shared.attempts.fetch_add(1, Relaxed);
+        before.saturating_add(1)
     }
 
-    pub(super) fn cancellation(&self) -> &Arc<Cancellation> {
-        &self.cancellation
+    pub(super) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
     }
 
     /// The request for an attempt, with the extensions for a handler.
-    pub(super) fn into_parts(mut self, attempt: u32) -> (RouterRequest, McpRouter) {
-        self.request.extensions.insert(Attempt::new(attempt));
-        if let Some(Ok(key)) = self.key {
-            self.request.extensions.insert::<IdempotencyKey>(key);
+    pub(super) fn into_request(self, attempt: u32) -> RouterRequest {
+        let mut request = Arc::unwrap_or_clone(self.request);
+        let extensions = &mut request.extensions;
+        extensions.insert(Attempt::new(attempt));
+        extensions.insert::<Ticker>(self.shared.progress.ticker());
+        if let Some(Ok(key)) = self.keyed.as_deref().and_then(|keyed| keyed.key.as_ref()) {
+            extensions.insert::<IdempotencyKey>(key.clone());
         }
-        self.request
-            .extensions
-            .insert::<Ticker>(self.progress.ticker());
-        (self.request, self.router)
+        request
+    }
+}
+
+impl Shared {
+    pub(super) fn cancellation(&self) -> &Cancellation {
+        &self.cancellation
     }
 }
 
@@ -147,13 +205,13 @@ impl ToolCall for ServerCall {
     fn arguments(&self) -> Option<Arguments<'_>> {
         match &self.request.inner {
             McpRequest::CallTool(params) => params.arguments(),
-            _ => self.arguments.as_ref().map(Arguments::from),
+            _ => self.shared.arguments.as_ref().map(Arguments::from),
         }
     }
 
     /// Only the trace context: tower-mcp keeps no other foreign members.
     fn meta(&self) -> Option<&Map<String, Value>> {
-        self.meta.as_ref()
+        self.shared.meta.as_ref()
     }
 
     fn hints(&self) -> Hints {
@@ -175,13 +233,13 @@ impl ToolCall for ServerCall {
     }
 
     fn progress(&self) -> Option<&Progress> {
-        Some(&self.progress)
+        Some(&self.shared.progress)
     }
 
     /// The key in `_meta`, over stdio; else one in the extensions, from an HTTP server; else that in
     /// the argument that is named for the tool.
     fn idempotency_key(&self) -> Option<Result<IdempotencyKey, InvalidKey>> {
-        self.key.clone()
+        self.keyed.as_ref()?.key.clone()
     }
 
     fn continuation(&self) -> Option<Value> {
@@ -194,14 +252,14 @@ impl ToolCall for ServerCall {
     }
 
     fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
-        match &mut self.request.inner {
+        match &mut Arc::make_mut(&mut self.request).inner {
             McpRequest::CallTool(params) => Some(&mut params.request_state),
             _ => None,
         }
     }
 
     fn cancellation(&self) -> Option<&call::Cancellation> {
-        self.explicit.as_ref()
+        Some(&self.keyed.as_ref()?.cancellation)
     }
 }
 

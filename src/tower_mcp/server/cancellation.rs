@@ -21,23 +21,33 @@ pub(super) struct Cancellation {
 struct State {
     running: usize,
     // Held to keep the call registered.
-    waiting: Option<RequestContext>,
+    waiting: Option<Box<RequestContext>>,
 }
 
 impl Cancellation {
-    /// Takes the token of the transport, if there is one.
-    pub(super) fn of(request: &RouterRequest, router: &McpRouter) -> Self {
-        let token = request.extensions.get::<CancellationToken>();
+    /// Takes the token of the transport, or gives the request one.
+    pub(super) fn of(request: &mut RouterRequest, router: McpRouter) -> Self {
+        let token = request.extensions.get::<CancellationToken>().cloned();
+        let token = token.unwrap_or_else(|| {
+            let token = CancellationToken::new();
+            request.extensions.insert(token.clone());
+            token
+        });
         Self {
-            router: router.clone(),
+            router,
             id: request.id.clone(),
-            token: token.cloned().unwrap_or_default(),
+            token,
             state: Mutex::default(),
         }
     }
 
-    pub(super) fn token(&self) -> CancellationToken {
-        self.token.clone()
+    /// The router that answers the call.
+    pub(super) fn router(&self) -> &McpRouter {
+        &self.router
+    }
+
+    pub(super) fn token(&self) -> &CancellationToken {
+        &self.token
     }
 
     /// The router knows the attempt itself, until the guard is dropped.
@@ -56,7 +66,8 @@ impl Cancellation {
         }
         // The router takes the token out of the extensions.
         let router = self.router.clone().with_extension(self.token.clone());
-        state.waiting = Some(router.create_context(self.id.clone(), None));
+        let context = router.create_context(self.id.clone(), None);
+        state.waiting = Some(Box::new(context));
     }
 
     fn forget(&self, state: &mut State) {

@@ -1,4 +1,4 @@
-use super::{Resilient, RouterService, ServerAnswer, ServerCall, keys::Keys};
+use super::{Resilient, RouterService, ServerAnswer, ServerCall, incoming::Incoming};
 use crate::{
     failure::BoxError,
     fatal::{Fatal, FatalHandle},
@@ -24,7 +24,7 @@ pub struct ResilientLayer<S = PresetStack> {
     pub(super) stack: S,
     pub(super) life: Lifetime,
     pub(super) learned: Learned,
-    pub(super) keys: Keys,
+    pub(super) incoming: Incoming,
     /// Whether the keys in `_meta` are read: only where this layer serves by itself.
     pub(super) keys_arrive: bool,
 }
@@ -76,7 +76,7 @@ impl<S> ResilientLayer<S> {
             stack: layer.layer(RouterService::new(life.running.clone())),
             life,
             learned: Learned::default(),
-            keys: Keys::default(),
+            incoming: Incoming::default(),
             keys_arrive: false,
         }
     }

@@ -31,18 +31,17 @@ pub(super) async fn hints(
     let McpRequest::CallTool(params) = &request.inner else {
         return None;
     };
-    if learned.has_list() {
-        return learned.get(&params.name);
-    }
-    learned
-        .ask_once(|| async {
+    if !learned.has_list() {
+        // Boxed: it happens once.
+        Box::pin(learned.ask_once(|| async {
             // A filter of the user's may panic. It panics again, and is reported, when the tool is
             // called.
             if let Err(panic) = Net::under(walk(learned, request, router.clone())).await {
                 tracing::debug!(error = %panic.chain(), "the router did not list its tools, their hints are unknown");
             }
-        })
+        }))
         .await;
+    }
     learned.get(&params.name)
 }
 

@@ -5,15 +5,17 @@ mod call;
 mod cancellation;
 mod dispatch;
 mod error;
-mod keys;
+mod incoming;
 mod layer;
 mod learned;
 mod own_words;
 mod queue;
+mod refused;
 mod resilient;
 mod router;
 mod run;
 mod stored;
+mod unreadable;
 
 pub use self::{
     answer::ServerAnswer,

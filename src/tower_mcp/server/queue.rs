@@ -1,3 +1,4 @@
+use super::refused::Refusals;
 use std::{
     io,
     pin::Pin,
@@ -14,9 +15,10 @@ use tokio::{
 /// would also stop the server from reading.
 pub(super) fn queue(
     to: impl AsyncWrite + Unpin,
+    refusals: Refusals,
 ) -> (QueueWriter, impl Future<Output = io::Result<()>>) {
     let (queued, chunks) = unbounded_channel();
-    (QueueWriter(queued), write_all(chunks, to))
+    (QueueWriter { queued, refusals }, write_all(chunks, to))
 }
 
 async fn write_all(
@@ -35,7 +37,10 @@ async fn write_all(
 }
 
 /// Fails if the other end is gone.
-pub(super) struct QueueWriter(UnboundedSender<Vec<u8>>);
+pub(super) struct QueueWriter {
+    queued: UnboundedSender<Vec<u8>>,
+    refusals: Refusals,
+}
 
 impl AsyncWrite for QueueWriter {
     fn poll_write(
@@ -43,7 +48,8 @@ impl AsyncWrite for QueueWriter {
         _: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let queued = self.0.send(bytes.to_vec());
+        self.refusals.look(bytes);
+        let queued = self.queued.send(bytes.to_vec());
         Poll::Ready(match queued {
             Ok(()) => Ok(bytes.len()),
             Err(_) => Err(io::ErrorKind::BrokenPipe.into()),

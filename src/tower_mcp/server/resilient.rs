@@ -1,5 +1,5 @@
 use super::{
-    PresetStack, ResilientLayer, ServerAnswer, ServerCall, dispatch::Dispatch,
+    PresetStack, ResilientLayer, ServerAnswer, ServerCall, dispatch::dispatch,
     error::json_rpc_error, learned::learn,
 };
 use crate::{
@@ -15,6 +15,7 @@ use std::{
     convert::Infallible,
     fmt,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 use tower::{Layer, Service};
@@ -27,7 +28,8 @@ use tower::{Layer, Service};
 #[derive(Clone)]
 pub struct Resilient<S = PresetStack> {
     router: McpRouter,
-    layer: ResilientLayer<S>,
+    // One for all clones: tower-mcp makes one for each request.
+    layer: Arc<ResilientLayer<S>>,
 }
 
 impl Resilient {
@@ -48,7 +50,10 @@ impl Resilient {
 
 impl<S> Resilient<S> {
     pub(super) fn of(router: McpRouter, layer: ResilientLayer<S>) -> Self {
-        Self { router, layer }
+        Self {
+            router,
+            layer: Arc::new(layer),
+        }
     }
 
     /// The router.
@@ -72,7 +77,7 @@ impl<S> Resilient<S> {
 
 impl<S> Resilient<S>
 where
-    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + 'static,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {
@@ -83,13 +88,14 @@ where
     ///
     /// The reason to end the process.
     pub async fn run(self) -> Result<(), Fatal> {
-        self.layer.run(StdioTransport::new(self.router)).await
+        let layer = Arc::unwrap_or_clone(self.layer);
+        layer.run(StdioTransport::new(self.router)).await
     }
 }
 
 impl<S> Service<RouterRequest> for Resilient<S>
 where
-    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + 'static,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {
@@ -105,15 +111,16 @@ where
         let id = request.id.clone();
         match request.inner {
             McpRequest::CallTool(_) | McpRequest::ReadResource(_) | McpRequest::GetPrompt(_) => {
-                let dispatch = Dispatch::new(request, self.router.clone(), self.layer.clone());
+                let call = ServerCall::new(request, self.router.clone());
+                let layer = Arc::clone(&self.layer);
                 Box::pin(async move {
-                    let inner = dispatch.run().await;
+                    let inner = dispatch(&layer, call).await;
                     Ok(RouterResponse { id, inner })
                 })
             }
             _ => {
                 let answer = Net::under(self.router.call(request));
-                let layer = self.layer.clone();
+                let layer = Arc::clone(&self.layer);
                 Box::pin(async move {
                     // A panic would leave the client without an answer.
                     let mut inner = match answer.await {

@@ -4,11 +4,12 @@ use crate::{
     failure::{BoxError, Returned},
     serve::{self, Running, thrown},
 };
+use ::tower_mcp::RouterResponse;
 use std::{
+    convert::Infallible,
     fmt,
     future::Future,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll},
 };
 use tower::Service;
@@ -44,29 +45,34 @@ impl Service<ServerCall> for RouterService {
     }
 
     fn call(&mut self, call: ServerCall) -> Self::Future {
+        if let Some(refusal) = call.refusal() {
+            return Box::pin(async { Err(refusal.into()) });
+        }
         let attempt = call.begin_attempt();
         // A later attempt belongs to a call that may still end.
         if attempt == 1 && !self.running.is_serving() {
             return Box::pin(async { Err(serve::refused().into()) });
         }
-        let cut_off = serve::cut_off(call.hints());
+        let (hints, shared) = (call.hints(), call.shared());
         let running = self.running.clone();
+        let mut router = call.router().clone();
+        let response = router.call(call.into_request(attempt));
         Box::pin(async move {
+            let _running = shared.cancellation().attempt();
             // The answer first: one that is there is not thrown away.
             tokio::select! {
                 biased;
-                answer = thrown::keeping(answer(call, attempt)) => answer,
-                () = running.cut_off() => Err(cut_off.into()),
+                answer = thrown::keeping(answer(response)) => answer,
+                () = running.cut_off() => Err(serve::cut_off(hints).into()),
             }
         })
     }
 }
 
-async fn answer(call: ServerCall, attempt: u32) -> Result<ServerAnswer, BoxError> {
-    let cancellation = Arc::clone(call.cancellation());
-    let _running = cancellation.attempt();
-    let (request, mut router) = call.into_parts(attempt);
-    let Ok(response) = router.call(request).await;
+async fn answer(
+    response: impl Future<Output = Result<RouterResponse, Infallible>>,
+) -> Result<ServerAnswer, BoxError> {
+    let Ok(response) = response.await;
     let answer = match response.inner {
         Ok(response) => own_words::read(response.into()),
         Err(error) => Err(thrown::exchange(rpc_error(error))),

@@ -1,8 +1,8 @@
-use super::{ResilientLayer, ServerAnswer, ServerCall, queue::queue};
+use super::{ResilientLayer, ServerAnswer, ServerCall, queue::queue, refused::Refusals};
 use crate::{
     failure::BoxError,
     fatal::{Fatal, startup::OrFatal},
-    serve::{self, CLOSE, Lifetime, MOMENT, Stop},
+    serve::{self, CLOSE, Lifetime, MOMENT, Noting, Stop},
 };
 use ::tower_mcp::{Error, StdioTransport};
 use std::{future::ready, pin::pin, time::Duration};
@@ -11,7 +11,7 @@ use tower::Service;
 
 impl<S> ResilientLayer<S>
 where
-    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + 'static,
+    S: Service<ServerCall, Response = ServerAnswer> + Clone + Send + Sync + 'static,
     S::Error: Into<BoxError> + Send,
     S::Future: Send,
 {
@@ -66,14 +66,15 @@ where
 
     async fn serve_one(mut self, transport: StdioTransport, mut stop: Stop) -> Result<(), Fatal> {
         let life = self.life.clone();
-        let keys = self.keys.clone();
+        let incoming = self.incoming.clone();
         self.keys_arrive = true;
-        let mut transport = transport.layer(self);
+        let mut transport = transport.layer(self.clone());
         let handle = transport.handle();
         let (stdin, stdout) = serve::stdio();
-        let (answers, written) = queue(stdout);
-        let serving = transport.run_with_streams(keys.reading(stdin), answers);
-        let mut serving = pin!(async move {
+        let (refusals, refused) = Refusals::of(&incoming);
+        let (answers, written) = queue(stdout, refusals);
+        let serving = transport.run_with_streams(incoming.reading(stdin), answers);
+        let serving = async move {
             let mut written = pin!(written);
             let ended = tokio::select! {
                 ended = serving => ended,
@@ -85,6 +86,18 @@ where
                 Ok(()) => ended,
                 Err(_) => Ok(()),
             }
+        };
+        let mut noting = Noting::new(refused, move |call| {
+            let layer = self.clone();
+            async move { layer.note(call).await }
+        });
+        let mut serving = pin!(async move {
+            let ended = tokio::select! {
+                ended = serving => ended,
+                never = noting.go_on() => never,
+            };
+            noting.end().await;
+            ended
         });
         let (told, grace) = tokio::select! {
             ended = serving.as_mut() => return has_ended(&life, ended).await,

@@ -1,6 +1,5 @@
 //! Answers as a store of keys keeps them: as they are on the wire.
 
-use super::ServerAnswer;
 use crate::{
     failure::BoxError,
     idempotency::{REPLAYED_META, StoredResult},
@@ -8,12 +7,12 @@ use crate::{
 use ::tower_mcp::protocol::McpResponse;
 use serde_json::{Map, Value};
 
-impl StoredResult for ServerAnswer {
+impl StoredResult for McpResponse {
     /// Resources and prompts have no keys; a task is kept as done.
     fn encode(&self) -> Result<Vec<u8>, BoxError> {
-        let bytes = match self.get_ref() {
-            McpResponse::CallTool(result) => serde_json::to_vec(result),
-            McpResponse::InputRequired(result) => serde_json::to_vec(result),
+        let bytes = match self {
+            Self::CallTool(result) => serde_json::to_vec(result),
+            Self::InputRequired(result) => serde_json::to_vec(result),
             _ => return Err("only results of tools and requests for input are kept".into()),
         };
         Ok(bytes?)
@@ -22,24 +21,24 @@ impl StoredResult for ServerAnswer {
     fn decode(bytes: &[u8]) -> Result<Self, BoxError> {
         let answer: Value = serde_json::from_slice(bytes)?;
         let response = if answer["resultType"] == "input_required" {
-            McpResponse::InputRequired(serde_json::from_value(answer)?)
+            Self::InputRequired(serde_json::from_value(answer)?)
         } else {
-            McpResponse::CallTool(serde_json::from_value(answer)?)
+            Self::CallTool(serde_json::from_value(answer)?)
         };
-        Ok(response.into())
+        Ok(response)
     }
 
     fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
-        match self.get_mut() {
-            McpResponse::InputRequired(asked) => Some(&mut asked.request_state),
+        match self {
+            Self::InputRequired(asked) => Some(&mut asked.request_state),
             _ => None,
         }
     }
 
     fn mark_replayed(&mut self) {
-        let meta = match self.get_mut() {
-            McpResponse::CallTool(result) => &mut result.meta,
-            McpResponse::InputRequired(result) => &mut result.meta,
+        let meta = match self {
+            Self::CallTool(result) => &mut result.meta,
+            Self::InputRequired(result) => &mut result.meta,
             _ => return,
         };
         let meta = meta.get_or_insert_with(|| Value::Object(Map::new()));

@@ -9,8 +9,9 @@ mod problem;
 
 use super::{Resilient, ServerAnswer, ServerCall, wire::Refused};
 use crate::{
-    failure::{BoxError, Class, Failure, RpcError},
+    failure::BoxError,
     rmcp::{Answer, Request},
+    serve::Unreadable,
 };
 use ::rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -21,26 +22,7 @@ use ::rmcp::{
     },
     service::RequestContext,
 };
-use serde_json::Value;
 use tower::Service;
-
-/// The error in a call, and what the log shows of it.
-#[derive(Debug)]
-pub(super) struct Unreadable {
-    pub(super) code: ErrorCode,
-    pub(super) problem: String,
-    pub(super) arguments: Option<Value>,
-}
-
-impl Unreadable {
-    /// The error for the host. The handler does not see the call.
-    pub(super) fn failure(&self) -> Failure {
-        let error = RpcError::new(self.code.0, &*self.problem, None);
-        Failure::new(Class::InvalidInput, "")
-            .with_rpc_error(error)
-            .not_sent()
-    }
-}
 
 impl<H, S> Resilient<H, S>
 where
@@ -65,11 +47,12 @@ where
                 (!arguments.is_null()).then_some(arguments)
             });
             let unreadable = Unreadable {
-                code,
+                code: code.0,
                 problem,
-                arguments,
             };
-            let answer = self.dispatch_unreadable(call, unreadable, context).await;
+            let answer = self
+                .dispatch_unreadable(call, arguments, unreadable, context)
+                .await;
             return Ok(answer.and_then(|answer| to_custom(&answer)));
         }
         // MCP 2026-07-28 does not have these any more: rmcp's answer says so.
@@ -85,11 +68,6 @@ where
             None => Err((request, context)),
         }
     }
-}
-
-/// Whether a method goes through the stack.
-pub(super) fn is_call(method: &str) -> bool {
-    matches!(method, "tools/call" | "resources/read" | "prompts/get")
 }
 
 /// The error in the request that begins a session, and its id. rmcp would complain about what the

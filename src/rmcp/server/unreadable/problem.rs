@@ -1,4 +1,4 @@
-use crate::failure::first;
+use crate::{failure::first, serve::without_values};
 use ::rmcp::model::{
     CallToolRequestParams, CustomRequest, GetPromptRequestParams, JsonObject,
     ReadResourceRequestParams,
@@ -27,22 +27,6 @@ pub(super) fn in_words(method: &str, error: &Error) -> String {
     let shown = first(&error, WORDS);
     let mark = if shown.len() < error.len() { "…" } else { "" };
     format!("{method}: the parameters cannot be read: {shown}{mark}")
-}
-
-/// serde's message without the quoted value, which is between the kind of the error and the expected
-/// type.
-fn without_values(error: &str) -> String {
-    if error.starts_with("missing field ") {
-        return error.to_owned();
-    }
-    let Some(expected) = error.rfind(", expected ") else {
-        return "a value is not of the form that was expected".to_owned();
-    };
-    let kind = error[..expected]
-        .split(['"', '`'])
-        .next()
-        .unwrap_or_default();
-    format!("{}{}", kind.trim_end(), &error[expected..])
 }
 
 fn of<P: DeserializeOwned>(subject: &str, request: &CustomRequest) -> String {

@@ -4,11 +4,9 @@ use super::{
     refused::Refused,
 };
 use crate::{
+    call::Method,
     failure::escaped,
-    rmcp::{
-        server::unreadable::{initialize_problem, is_call},
-        wire::Head,
-    },
+    rmcp::{server::unreadable::initialize_problem, wire::Head},
 };
 use ::rmcp::{
     ErrorData,
@@ -201,7 +199,7 @@ fn words(error: &serde_json::Error) -> String {
 }
 
 fn refuse(refused: Refused, id: &str, method: &str, params: Option<&str>, ids: &mut Ids) -> Found {
-    if !is_call(method) {
+    if Method::of_name(method).is_none() {
         return Found::Refused(refused.answer(id));
     }
     let mut call = refused.call(ids.came(id), method, params);

@@ -6,11 +6,9 @@ use super::{
     writer::Writer,
 };
 use crate::{
+    call::Method,
     failure::Failure,
-    rmcp::{
-        server::unreadable::is_call,
-        wire::{Line, Lines, Long, Told, Unreadable, skipped},
-    },
+    rmcp::wire::{Line, Lines, Long, Told, Unreadable, skipped},
 };
 use ::rmcp::{
     RoleServer,
@@ -253,5 +251,7 @@ fn call_without_id(message: &ClientJsonRpcMessage) -> Option<Unreadable> {
     let ClientNotification::CustomNotification(custom) = &sent.notification else {
         return None;
     };
-    is_call(&custom.method).then(|| Unreadable::new("it is a call without an id", &custom.method))
+    Method::of_name(&custom.method)
+        .is_some()
+        .then(|| Unreadable::new("it is a call without an id", &custom.method))
 }
