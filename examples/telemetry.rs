@@ -4,11 +4,12 @@
 //! telemetry [--http]
 //! ```
 //!
-//! Makes one call of each kind. During one of them, the server is killed and started again. If
+//! Makes one call of each kind. During the last one, the server is killed and started again. If
 //! `OTEL_EXPORTER_OTLP_ENDPOINT` is set (`http://127.0.0.1:4318` for a local collector), spans and
 //! metrics of both processes go there by OTLP. Otherwise they are JSON lines on stdout. A span has
-//! `process`, `trace_id`, `span_id`, `parent_span_id`, `name`, `kind`, `status`, `attributes` and
-//! `links`. A metric has `process`, `metric`, `attributes` and `value`, or `count` and `sum`.
+//! `process`, `trace_id`, `span_id`, `parent_span_id`, `name`, `kind`, `start`, `end`, `status`,
+//! `attributes` and `links`. A metric has `process`, `metric`, `attributes` and `value`, or `count` and
+//! `sum`. `examples/telemetry/stack` starts a backend that shows the traces.
 //!
 //! With `--http`, the client and the server talk HTTP on 127.0.0.1 instead of the pipes of the child.
 
@@ -31,7 +32,7 @@ use mcp_resilience::{
 };
 use rmcp::model::{CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams};
 use serde_json::json;
-use std::{env, error::Error, io, process::ExitCode, time::Duration};
+use std::{env, error::Error, io, path::Path, process::ExitCode, time::Duration};
 use tracing::Instrument;
 
 type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
@@ -72,7 +73,7 @@ fn run(over_http: bool) -> Result<()> {
     called
 }
 
-async fn call_all(over_http: bool, exporting: &Exporting, spans: &std::path::Path) -> Result<()> {
+async fn call_all(over_http: bool, exporting: &Exporting, spans: &Path) -> Result<()> {
     let log = JsonLines::stderr();
     let metrics = Metrics::of_meter(&exporting.meter()).watching(&log);
     let resilience = ResilienceLayer::builder()
@@ -80,39 +81,54 @@ async fn call_all(over_http: bool, exporting: &Exporting, spans: &std::path::Pat
         .observer(TracingEvents.and(metrics))
         .attempt_timeout(Duration::from_secs(20))
         .build()?;
-    if over_http {
-        let mut server = serve::Child::start(spans).await?;
-        // The server comes back at the same address, after a moment.
-        let reconnect = ReconnectLayer::builder(()).retry_first_dial().build()?;
-        let client = Client::builder(Http::new(server.url()))
-            .resilience(resilience)
-            .reconnect(reconnect)
-            .connect()
-            .await?;
-        let kill = async || server.restart().await;
-        each_kind(&client, kill).await?;
-        client.close().await;
-        server.end().await?;
-    } else {
+    let shop = Pair::open(over_http, &resilience, spans).await?;
+    each_kind(&shop.client).await;
+    shop.close().await?;
+    // With a server of its own: a process that is killed exports nothing more.
+    let mut shop = Pair::open(over_http, &resilience, spans).await?;
+    killed(&mut shop).await?;
+    shop.close().await
+}
+
+/// A client, and the server that it calls.
+struct Pair {
+    client: Client,
+    /// Over stdio, the server belongs to the client.
+    http: Option<serve::Child>,
+}
+
+impl Pair {
+    async fn open(over_http: bool, resilience: &ResilienceLayer, spans: &Path) -> Result<Self> {
+        if over_http {
+            let server = serve::Child::start(spans).await?;
+            // The server comes back at the same address, after a moment.
+            let reconnect = ReconnectLayer::builder(()).retry_first_dial().build()?;
+            let client = Client::builder(Http::new(server.url()))
+                .resilience(resilience.clone())
+                .reconnect(reconnect);
+            let client = client.connect().await?;
+            let http = Some(server);
+            return Ok(Self { client, http });
+        }
         let server = ChildProcess::new(env::current_exe()?)
             .arg("serve")
             .env(export::FILE, spans);
-        let client = Client::builder(server)
-            .resilience(resilience)
-            .connect()
-            .await?;
-        let kill = async || {
-            let id = client.connection().and_then(|server| server.process_id());
-            serve::kill(id.ok_or("the server runs no more")?).await
-        };
-        each_kind(&client, kill).await?;
-        client.close().await;
+        let client = Client::builder(server).resilience(resilience.clone());
+        let client = client.connect().await?;
+        Ok(Self { client, http: None })
     }
-    Ok(())
+
+    async fn close(self) -> Result<()> {
+        self.client.close().await;
+        match self.http {
+            Some(server) => server.end().await,
+            None => Ok(()),
+        }
+    }
 }
 
 /// The calls of a host, each in a span of the host.
-async fn each_kind(client: &Client, mut kill: impl AsyncFnMut() -> Result<()>) -> Result<()> {
+async fn each_kind(client: &Client) {
     for (what, tool, arguments) in [
         ("success", "get_author", json!({"title": "Dune"})),
         ("flagged", "get_author", json!({"title": "Nothing"})),
@@ -139,15 +155,23 @@ async fn each_kind(client: &Client, mut kill: impl AsyncFnMut() -> Result<()>) -
             .instrument(tracing::info_span!("host", what = "prompt"))
             .await,
     );
+}
 
-    // Read-only, so that it is repeated on a new connection.
+/// A call during which the server is killed. The tool is read-only, so the call is made again on a new
+/// connection.
+async fn killed(shop: &mut Pair) -> Result<()> {
+    let Pair { client, http } = shop;
     let slow = client.call_tool(params("sleep", &json!({"seconds": 2})));
     let slow = slow.instrument(tracing::info_span!("host", what = "killed"));
-    let killed = async {
+    let kill = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        kill().await
+        if let Some(server) = http {
+            return server.restart().await;
+        }
+        let id = client.connection().and_then(|server| server.process_id());
+        serve::kill(id.ok_or("the server runs no more")?).await
     };
-    let (answer, killed) = tokio::join!(slow, killed);
+    let (answer, killed) = tokio::join!(slow, kill);
     killed?;
     answer?;
     Ok(())

@@ -1,6 +1,7 @@
 //! Exports spans and metrics to a collector, or as JSON lines to a writer.
 
 use super::Result;
+use chrono::{DateTime, SecondsFormat, Utc};
 use opentelemetry::{
     KeyValue, Value as Attribute,
     metrics::{Meter, MeterProvider},
@@ -23,7 +24,7 @@ use std::{
     io::{self, Write},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
 
@@ -174,11 +175,17 @@ fn span_line(process: &str, span: &SpanData) -> Value {
         "parent_span_id": (!is_root).then(|| parent.to_string()),
         "name": span.name,
         "kind": kind,
+        "start": timestamp(span.start_time),
+        "end": timestamp(span.end_time),
         "status": status,
         "description": description,
         "attributes": attributes(span.attributes.iter()),
         "links": links,
     })
+}
+
+fn timestamp(at: SystemTime) -> String {
+    DateTime::<Utc>::from(at).to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
 fn attributes<'a>(all: impl Iterator<Item = &'a KeyValue>) -> Map<String, Value> {

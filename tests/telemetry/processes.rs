@@ -1,22 +1,89 @@
 //! A client and a server in two processes: one trace for each call.
 
 use serde_json::Value;
-use std::{env, path::PathBuf, process::Command};
+use std::{
+    env,
+    io::Read,
+    net::{SocketAddr, TcpListener},
+    path::PathBuf,
+    process::{Child, Command, Output, Stdio},
+};
 
-/// The output of the example `telemetry`: the spans and the metrics of both processes.
-fn written(arguments: &[&str]) -> (Vec<Value>, Vec<Value>) {
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+
+/// The spans and the metrics of both processes, as lines.
+type Told = (Vec<Value>, Vec<Value>);
+
+/// The spans and metrics that the example `telemetry` writes to stdout.
+fn written(arguments: &[&str]) -> Told {
     let output = Command::new(program("telemetry"))
         .args(arguments)
-        .env_remove("OTEL_EXPORTER_OTLP_ENDPOINT")
+        .env_remove(ENDPOINT)
         .output()
         .unwrap();
+    told(&output)
+}
+
+/// The spans and metrics that it sends to a collector, as a backend gets them.
+fn sent(arguments: &[&str]) -> Option<Told> {
+    let collector = Collector::start()?;
+    let output = Command::new(program("telemetry"))
+        .args(arguments)
+        .env(ENDPOINT, &collector.endpoint)
+        .output()
+        .unwrap();
+    let (spans, metrics) = told(&output);
+    assert!(spans.is_empty() && metrics.is_empty());
+    Some(told(&collector.end()))
+}
+
+fn told(output: &Output) -> Told {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let lines = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap());
+    let lines = str::from_utf8(&output.stdout).unwrap().lines();
+    let lines = lines.map(|line| serde_json::from_str(line).unwrap());
     lines.partition(|line: &Value| line.get("span_id").is_some())
+}
+
+/// A collector that others wrote, with a backend behind it.
+struct Collector {
+    process: Child,
+    endpoint: String,
+}
+
+impl Collector {
+    /// `None` if it is not set up and the gate does not require it.
+    fn start() -> Option<Self> {
+        let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/telemetry/collector");
+        if env::var_os("MCP_RESILIENCE_COLLECTOR").is_none() {
+            println!("skipped: set MCP_RESILIENCE_COLLECTOR=required");
+            return None;
+        }
+        let mut setup = Command::new(format!("{here}/setup"));
+        let output = setup.stderr(Stdio::inherit()).output().unwrap();
+        assert!(output.status.success(), "no collector");
+        let mut process = Command::new(str::from_utf8(&output.stdout).unwrap().trim())
+            .arg(format!("{here}/collector.py"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut endpoint = String::new();
+        let stdout = process.stdout.as_mut().unwrap();
+        // By single bytes: the rest is read at the end.
+        while !endpoint.ends_with('\n') {
+            let mut byte = [0];
+            stdout.read_exact(&mut byte).expect("no endpoint");
+            endpoint.push(byte[0].into());
+        }
+        endpoint.pop();
+        Some(Self { process, endpoint })
+    }
+
+    fn end(self) -> Output {
+        // Its stdin ends here.
+        self.process.wait_with_output().unwrap()
+    }
 }
 
 /// An example, built beside the tests.
@@ -82,16 +149,62 @@ fn assert_status(span: &Value, error_type: Option<&str>) {
 
 #[test]
 fn over_stdio_each_call_is_one_trace() {
-    check("pipe", &[]);
+    check("pipe", &written(&[]));
 }
 
 #[test]
 fn over_http_each_call_is_one_trace() {
-    check("tcp", &["--http"]);
+    check("tcp", &written(&["--http"]));
 }
 
-fn check(transport: &str, arguments: &[&str]) {
-    let (spans, metrics) = written(arguments);
+#[test]
+fn over_stdio_each_call_is_one_trace_in_a_collector() {
+    if let Some(told) = sent(&[]) {
+        check("pipe", &told);
+    }
+}
+
+#[test]
+fn over_http_each_call_is_one_trace_in_a_collector() {
+    if let Some(told) = sent(&["--http"]) {
+        check("tcp", &told);
+    }
+}
+
+#[test]
+fn calls_go_on_while_the_collector_hangs() {
+    // Connections are accepted by the system, and nobody reads.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    goes_on(listener.local_addr().unwrap());
+    drop(listener);
+}
+
+#[test]
+fn calls_go_on_while_the_collector_refuses() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    goes_on(address);
+}
+
+fn goes_on(collector: SocketAddr) {
+    let output = Command::new(program("telemetry"))
+        .env(ENDPOINT, format!("http://{collector}"))
+        .env("OTEL_EXPORTER_OTLP_TIMEOUT", "500")
+        .output()
+        .unwrap();
+    let lines = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{lines}");
+    let outcomes = lines.lines().filter_map(|line| {
+        let line: Value = serde_json::from_str(line).ok()?;
+        Some(line["outcome"].as_str()?.to_owned())
+    });
+    let outcomes: Vec<_> = outcomes.collect();
+    let expected = "success failed failed success failed success failed success";
+    assert_eq!(outcomes.join(" "), expected, "{lines}");
+}
+
+fn check(transport: &str, (spans, metrics): &Told) {
     for (what, target, error_type) in [
         ("success", "tools/call get_author", None),
         ("flagged", "tools/call get_author", Some("tool_error")),
@@ -105,7 +218,7 @@ fn check(transport: &str, arguments: &[&str]) {
         ("resource", "resources/read", None),
         ("prompt", "prompts/get no_such_prompt", Some("-32602")),
     ] {
-        let trace = Trace::of(&spans, what);
+        let trace = Trace::of(spans, what);
         let call = trace.call();
         assert_eq!(call["name"], target);
         assert_status(call, error_type);
@@ -147,7 +260,7 @@ fn check(transport: &str, arguments: &[&str]) {
     }
 
     // Killed during an attempt, and repeated on a new connection.
-    let trace = Trace::of(&spans, "killed");
+    let trace = Trace::of(spans, "killed");
     let call = trace.call();
     assert_status(call, None);
     let attempts = trace.children(call);
@@ -160,10 +273,13 @@ fn check(transport: &str, arguments: &[&str]) {
     assert_ne!(lost["attributes"]["jsonrpc.request.id"], Value::Null);
     let under = trace.children(repeated);
     let served = under.iter().find(|span| span["process"] == "server");
-    assert_status(served.unwrap(), None);
+    let served = served.unwrap();
+    assert_status(served, None);
+    let dial = under.iter().find(|span| span["name"] == "dial");
+    let dial = dial.unwrap_or_else(|| panic!("no dial: {under:#?}"));
     assert!(
-        under.iter().any(|span| span["name"] == "dial"),
-        "{under:#?}"
+        dial["end"].as_str() < served["end"].as_str(),
+        "{dial:#} {served:#}"
     );
     // The span of the killed server died with it.
     let under = trace.children(lost);
