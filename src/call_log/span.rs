@@ -2,7 +2,7 @@ use super::Outcome;
 use crate::{
     call::{Method, Route, Transport},
     failure::{NAME_LIMIT, escaped},
-    telemetry,
+    telemetry::{self, Target},
     text::{MESSAGE_LIMIT, shown},
 };
 use tracing::{Span, field::Empty};
@@ -35,25 +35,17 @@ impl Begin<'_> {
     /// A span with the names of the [telemetry](crate::telemetry#spans) page.
     pub(super) fn open(&self) -> Span {
         let shown = |text| escaped(text, NAME_LIMIT, &[]);
-        let named = |which| (self.method == which).then(|| shown(self.name));
-        let method = self.method;
-        // A URI is not part of it.
-        let name = match method {
-            Method::ReadResource => method.as_str().to_owned(),
-            Method::CallTool | Method::GetPrompt => {
-                format!("{} {}", method.as_str(), shown(self.name))
-            }
-        };
+        let target = Target::new(self.method, shown(self.name));
         // All attributes that are known at once: a subscriber formats again for each later one.
         tracing::info_span!(
             "mcp.call",
-            "otel.name" = name.as_str(),
+            "otel.name" = target.span_name().as_str(),
             "otel.kind" = self.route.side().as_str(),
-            "mcp.method.name" = method.as_str(),
-            "gen_ai.operation.name" = (method == Method::CallTool).then_some("execute_tool"),
-            "gen_ai.tool.name" = named(Method::CallTool),
-            "gen_ai.prompt.name" = named(Method::GetPrompt),
-            "mcp.resource.uri" = named(Method::ReadResource),
+            "mcp.method.name" = target.method(),
+            "gen_ai.operation.name" = target.operation(),
+            "gen_ai.tool.name" = target.tool(),
+            "gen_ai.prompt.name" = target.prompt(),
+            "mcp.resource.uri" = target.uri(),
             "gen_ai.tool.call.arguments" = self.arguments.map(shown_message),
             "gen_ai.tool.call.result" = Empty,
             "jsonrpc.request.id" = self.request_id.map(id),

@@ -212,6 +212,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
 
     /// Marks a failure as final.
     pub(super) fn give_up(&mut self, mut failure: Failure, stopped: Option<Stopped>) -> Failure {
+        self.span.end();
         if let Some(stopped) = stopped {
             failure.set_stopped(stopped);
         }
@@ -286,17 +287,16 @@ where
         };
         if !is_last {
             let call = call.clone();
-            let span = AttemptSpan::open(&call, attempt);
-            let answer = span.in_scope(|| window::within(begin_by.as_ref(), || service.call(call)));
-            self.span = span;
-            return answer;
+            self.span.next(&call, attempt);
+            let called = || window::within(begin_by.as_ref(), || service.call(call));
+            return self.span.in_scope(called);
         }
         let settings = self.table.at(self.place);
         let moved = Again::Moved(Moved::of(call, settings, self.word == Word::Hinted));
         let Again::Kept(call, mut service) = std::mem::replace(&mut self.again, moved) else {
             unreachable!("{KEPT}")
         };
-        self.span = AttemptSpan::open(&call, attempt);
+        self.span.next(&call, attempt);
         let called = || window::within(begin_by.as_ref(), || service.call(call));
         self.span.in_scope(called)
     }

@@ -88,7 +88,7 @@ where
             let fresh = self.inner.clone();
             drop(mem::replace(&mut self.inner, fresh));
             let again = Again::Kept(call, self.inner.clone());
-            let span = AttemptSpan::default();
+            let span = AttemptSpan::none_yet();
             let progress = Progress::new(table, place, word, again, running, ledger, span);
             return ResponseFuture::held(progress);
         }
@@ -99,7 +99,7 @@ where
         } else {
             Again::Moved(Moved::of(&call, settings, word == Word::Hinted))
         };
-        let span = AttemptSpan::open(&call, 1);
+        let span = AttemptSpan::first(&call);
         let mut progress = Progress::new(table, place, word, again, running, ledger, span);
         let begin_by = BeginBy::new(None, progress.gate_below());
         let called = || window::within(begin_by.as_ref(), || self.inner.call(call));

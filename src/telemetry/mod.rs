@@ -99,6 +99,7 @@ mod attempt;
 mod cause;
 mod context;
 mod dial;
+mod target;
 mod trace_parent;
 
 #[cfg(feature = "otel")]
@@ -108,6 +109,7 @@ pub(crate) use self::{
     cause::Cause,
     context::{adopt, ids},
     dial::DialSpan,
+    target::Target,
     trace_parent::TraceParent,
 };
 #[cfg(feature = "rmcp-client")]

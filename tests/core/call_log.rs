@@ -1,6 +1,7 @@
 //! One line for every call, however it ends.
 
 mod arguments;
+mod drops;
 mod events;
 mod invisible;
 mod line;
@@ -42,10 +43,13 @@ fn retry() -> RetryLayer {
 
 #[tokio::test(start_paused = true)]
 async fn every_end_of_a_call_leaves_one_line_with_its_outcome() {
-    let cases: [(&str, Result<Answer, BoxError>, &str); 4] = [
+    let protocol = Failure::protocol(-32004, "no such shelf", None);
+    let cases: [(&str, Result<Answer, BoxError>, &str); 6] = [
         ("a success", Ok(Answer::ok("Dune")), "success"),
         ("a flagged result", Ok(Answer::flagged("no")), "failed"),
         ("an error", Err("boom".into()), "failed"),
+        ("a protocol error", Err(protocol.into()), "failed"),
+        ("the end", Err(Failure::fatal("no disk").into()), "failed"),
         (
             "an answer that is none yet",
             Ok(Answer {

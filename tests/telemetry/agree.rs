@@ -18,7 +18,12 @@ use mcp_resilience::{
 use opentelemetry::trace::Status;
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::{
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    task::Poll,
+    time::Duration,
+};
 use tower::{BoxError, Layer, ServiceExt, util::BoxCloneService};
 
 #[derive(Clone, Debug)]
@@ -30,8 +35,12 @@ enum Step {
     Fails(Class, Delivery),
     Rpc,
     Breaks,
+    Panics,
     Hangs,
 }
+
+/// What a tool answers that is about to panic.
+const PANIC: &str = "panic";
 
 impl Step {
     fn play(&self) -> (Duration, Result<Answer, BoxError>) {
@@ -51,6 +60,7 @@ impl Step {
             }
             Self::Rpc => Err(Failure::protocol(-32000, "no", None).into()),
             Self::Breaks => Err("boom".into()),
+            Self::Panics => Ok(Answer::ok(PANIC)),
             Self::Hangs => return (Duration::from_secs(100_000), Ok(Answer::ok("late"))),
         };
         (Duration::from_millis(3), answer)
@@ -73,6 +83,7 @@ fn steps() -> impl Strategy<Value = Step> {
         5 => (classes, deliveries).prop_map(|(class, delivery)| Step::Fails(class, delivery)),
         1 => Just(Step::Rpc),
         1 => Just(Step::Breaks),
+        1 => Just(Step::Panics),
         1 => Just(Step::Hangs),
     ]
 }
@@ -84,6 +95,7 @@ enum Part {
     Retry,
     Classify,
     Timeout,
+    Spawn,
 }
 
 type Tools = BoxCloneService<Call, Answer, BoxError>;
@@ -108,12 +120,50 @@ fn around(part: Part, tools: Tools) -> Tools {
                 .unwrap()
                 .layer(tools),
         ),
+        Part::Spawn => boxed(tools.map_future(|answer| async { tokio::spawn(answer).await? })),
     }
 }
 
+/// A tool that takes these steps, again and again.
+fn tool(steps: &[Step]) -> Tools {
+    // More than any stack asks for.
+    let script = steps.iter().cycle().take(100).map(Step::play);
+    let tool = Script::timed(script).map_response(|answer| {
+        assert_ne!(answer.text(), PANIC);
+        answer
+    });
+    BoxCloneService::new(tool)
+}
+
+/// How a call ended for its caller.
+#[derive(Debug)]
+enum Seen {
+    Answered(Result<Answer, Failure>),
+    Panicked,
+    Dropped,
+}
+
+async fn seen(
+    call: impl Future<Output = Result<Answer, Failure>>,
+    dropped_after: Option<Duration>,
+) -> Seen {
+    let mut call = Box::pin(call);
+    let caught = poll_fn(move |cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)));
+        polled.map_or(Poll::Ready(Seen::Panicked), |polled| {
+            polled.map(Seen::Answered)
+        })
+    });
+    let limit = dropped_after.unwrap_or(Duration::from_secs(200_000));
+    let seen = tokio::time::timeout(limit, caught).await;
+    // A task that a layer spawned keeps the span open.
+    tokio::time::sleep(Duration::from_secs(200_000)).await;
+    seen.unwrap_or(Seen::Dropped)
+}
+
 fn parts() -> impl Strategy<Value = Vec<Part>> {
-    use Part::{Classify, Fatal, IsError, Retry, Timeout};
-    let any = select(vec![IsError, Fatal, Retry, Classify, Timeout]);
+    use Part::{Classify, Fatal, IsError, Retry, Spawn, Timeout};
+    let any = select(vec![IsError, Fatal, Retry, Classify, Timeout, Spawn]);
     prop_oneof![
         Just(vec![IsError, Fatal, Retry, Classify, Timeout]),
         prop::collection::vec(any, 0..6),
@@ -123,9 +173,7 @@ fn parts() -> impl Strategy<Value = Vec<Part>> {
 async fn check(parts: &[Part], steps: &[Step], method: Method, dropped_after: Option<Duration>) {
     let recorded = Recorded::begin();
     let (lines, read) = (Lines::default(), Read::begin());
-    // More than any stack asks for.
-    let script = steps.iter().cycle().take(100).map(Step::play);
-    let mut tools: Tools = BoxCloneService::new(Script::timed(script));
+    let mut tools = tool(steps);
     for part in parts.iter().rev() {
         tools = around(*part, tools);
     }
@@ -134,18 +182,16 @@ async fn check(parts: &[Part], steps: &[Step], method: Method, dropped_after: Op
         method,
         ..Call::read_only("quote_price")
     };
-    let answer = layer.layer(tools).oneshot(call);
-    let limit = dropped_after.unwrap_or(Duration::from_secs(200_000));
-    let answer = tokio::time::timeout(limit, answer).await.ok();
+    let seen = seen(layer.layer(tools).oneshot(call), dropped_after).await;
 
     let line = lines.only();
     let span = recorded.call();
-    let (outcome, is_error) = match &answer {
-        None => ("cancelled", None),
-        Some(Ok(answer)) if answer.is_interim => ("interim", None),
-        Some(Ok(answer)) if answer.is_error => ("failed", Some(true)),
-        Some(Ok(_)) => ("success", Some(false)),
-        Some(Err(_)) => ("failed", None),
+    let (outcome, is_error) = match &seen {
+        Seen::Dropped => ("cancelled", None),
+        Seen::Answered(Ok(answer)) if answer.is_interim => ("interim", None),
+        Seen::Answered(Ok(answer)) if answer.is_error => ("failed", Some(true)),
+        Seen::Answered(Ok(_)) => ("success", Some(false)),
+        Seen::Answered(Err(_)) | Seen::Panicked => ("failed", None),
     };
     let is_error = is_error.filter(|_| method == Method::CallTool);
     assert_eq!(line["outcome"], outcome, "{line}");
@@ -172,24 +218,26 @@ async fn check(parts: &[Part], steps: &[Step], method: Method, dropped_after: Op
     );
     assert_eq!(line["trace_id"], span.span_context.trace_id().to_string());
     if let Some(error) = error_type.as_deref() {
-        let passed = match &answer {
-            Some(Err(error)) => Some(error),
-            _ => None,
-        };
-        let expected = match passed {
-            Some(failure) if failure.rpc_error().is_some() => {
+        let expected = match &seen {
+            Seen::Panicked => "crash".to_owned(),
+            Seen::Answered(Err(failure)) if failure.rpc_error().is_some() => {
                 failure.rpc_error().unwrap().code.to_string()
             }
-            Some(failure) if failure.has_result() => "tool_error".to_owned(),
-            Some(failure) => failure.class().to_string(),
-            None => "tool_error".to_owned(),
+            Seen::Answered(Err(failure)) if !failure.has_result() => failure.class().to_string(),
+            _ => "tool_error".to_owned(),
         };
         assert_eq!(error, expected, "{line}");
     }
-    if let Some(Err(failure)) = &answer {
-        assert_eq!(line["class"], failure.class().as_str());
+    match &seen {
+        Seen::Answered(Err(failure)) => assert_eq!(line["class"], failure.class().as_str()),
+        Seen::Panicked => assert_eq!(line["class"], "crash"),
+        _ => {}
     }
     let of_attempts = recorded.attempts();
+    for attempt in &of_attempts {
+        let trace = attempt.span_context.trace_id();
+        assert_eq!(trace, span.span_context.trace_id(), "{line}");
+    }
     let retries = parts
         .iter()
         .filter(|part| matches!(part, Part::Retry))

@@ -90,6 +90,23 @@ async fn a_call_and_its_attempts_are_a_tree_with_the_names_of_the_conventions() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn attempts_behind_a_layer_that_spawns_are_children_of_the_call() {
+    let recorded = Recorded::begin();
+    let busy = || Err(Failure::unavailable(None).before_running().into());
+    let tool = Script::new([busy(), busy(), Ok(Answer::ok("fine"))]);
+    let tools = tower::ServiceBuilder::new()
+        .layer(CallLogLayer::new(Lines::default()))
+        .map_future(|answer| async { tokio::spawn(answer).await.unwrap() })
+        .layer(RetryLayer::new())
+        .service(tool);
+    tools.oneshot(Call::tool("t")).await.unwrap();
+    assert_eq!(recorded.attempts().len(), 3);
+    for attempt in recorded.attempts() {
+        assert_child(&attempt, &recorded.call());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_being_asked_no_span_has_arguments_or_a_result() {
     let recorded = Recorded::begin();
     let layer = ResilienceLayer::builder().log(CallLogLayer::new(Lines::default()));

@@ -85,6 +85,23 @@ async fn numbers_stand_there_digit_for_digit() {
 }
 
 #[tokio::test]
+async fn all_of_unicode_stands_there_unchanged() {
+    // All of the basic plane, and some of each other one.
+    let further = ('\u{10000}'..=char::MAX).step_by(251);
+    let all: Vec<_> = ('\0'..='\u{ffff}')
+        .chain(further)
+        .map(String::from)
+        .collect();
+    // As many as a line holds, each escaped as two times `\uXXXX`.
+    for part in all.chunks(400) {
+        let arguments = json!({ "text": part });
+        let (text, line) = logged(arguments.clone(), |layer| layer).await;
+        assert!(text.len() <= 16 * 1024, "{} bytes", text.len());
+        assert_eq!(line, arguments);
+    }
+}
+
+#[tokio::test]
 async fn the_other_modes_log_all_the_shape_or_nothing() {
     let arguments = json!({"password": "hunter2", "n": 7, "b": true, "z": null, "list": [1, 2, 3], "o": {"s": "é"}});
     let raw = logged(arguments.clone(), |layer| {

@@ -205,6 +205,41 @@ async fn a_run_that_is_dropped_closes_the_connection_and_leaves_the_lines() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_a_thousand_running_calls_each_leaves_its_line_whatever_ends_the_server() {
+    for end in ["the client leaves", "a stop", "the run is dropped"] {
+        let log = Log::default();
+        let server = server(&log);
+        let (mut client, ending, stop) = serve(server.clone()).await;
+        let attempts = server.handler().attempts();
+        let params = json!({"name": "endless"});
+        for _ in 0..1000 {
+            client.begin("tools/call", params.clone()).await;
+        }
+        while attempts.so_far().len() < 1000 {
+            tokio::task::yield_now().await;
+        }
+        match end {
+            "the client leaves" => client.leave().await,
+            "a stop" => stop.send(()).unwrap(),
+            _ => ending.abort(),
+        }
+        // A client that hears the answers.
+        while client.next().await.is_some() {}
+        let _ = within("the end of `run`", ending).await;
+        let lines = log.all();
+        let mut ids: Vec<_> = lines.iter().map(|line| &line["request_id"]).collect();
+        ids.sort_by_key(|id| id.as_u64());
+        ids.dedup();
+        assert_eq!((lines.len(), ids.len()), (1000, 1000), "{end}");
+        // With a client that left, they run into the limit of their attempt.
+        let is_dropped = end == "the run is dropped";
+        let outcome = if is_dropped { "cancelled" } else { "failed" };
+        let other = lines.iter().find(|line| line["outcome"] != outcome);
+        assert_eq!(other, None, "{end}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_server_that_never_stops_ends_with_its_client() {
     let (near, far) = tokio::io::duplex(1 << 16);
     let running = tokio::spawn(server(&Log::default()).run_with_stop(far, Stop::never()));
