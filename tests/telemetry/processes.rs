@@ -56,7 +56,7 @@ impl Collector {
     fn start() -> Option<Self> {
         let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/telemetry/collector");
         if env::var_os("MCP_RESILIENCE_COLLECTOR").is_none() {
-            println!("skipped: set MCP_RESILIENCE_COLLECTOR=required");
+            eprintln!("skipped: set MCP_RESILIENCE_COLLECTOR=required");
             return None;
         }
         let mut setup = Command::new(format!("{here}/setup"));
