@@ -205,7 +205,7 @@ impl Options {
             }
             (Some(url), None) => {
                 if !url.starts_with("http://") && !url.starts_with("https://") {
-                    return Err(format!("`{url}` is no http url").into());
+                    return Err(format!("`{url}` is not an http url").into());
                 }
                 if !self.env.is_empty() {
                     return Err("`--env` is for a command".into());
@@ -284,7 +284,7 @@ fn arguments(text: Option<String>) -> Result<Value, String> {
     };
     let arguments: JsonObject = serde_json::from_str(&text).map_err(|error| {
         format!(
-            "the arguments are no json object: {error}; if `{text}` is the server's command, put `--` before it"
+            "the arguments are not a json object: {error}; if `{text}` is the server's command, put `--` before it"
         )
     })?;
     Ok(Value::Object(arguments))

@@ -28,7 +28,7 @@ pub(crate) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
 fn message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("with a value that is no text")
+        .unwrap_or("with a value that is not text")
 }
 
 /// The source of a failure that was a panic.

@@ -104,7 +104,7 @@ fn parse<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, Fatal> {
         let text = error.to_string();
         let problem = text.strip_suffix(&place).unwrap_or(&text);
         Fatal::new(format!(
-            "{}:{}:{}: {problem}; the file is corrupt, mend it and start again",
+            "{}:{}:{}: {problem}; the file is corrupt, repair it and start again",
             path.display(),
             error.line(),
             error.column(),

@@ -37,7 +37,7 @@ pub struct IdempotencyBuilder {
 #[non_exhaustive]
 pub enum InvalidIdempotency {
     /// Every claim would expire at once.
-    #[error("`lease` is {0:?}: give a claim at least 100 ms between two signs of life")]
+    #[error("`lease` is {0:?}: use at least 100 ms")]
     ShortLease(Duration),
     /// A call would run again while its caller still waits for the first answer.
     #[error(

@@ -46,14 +46,14 @@ pub(super) fn invalid_key(problem: InvalidKey) -> Failure {
 
 pub(super) fn key_required() -> Failure {
     let text = format!(
-        "this tool is called with an idempotency key: give one in `_meta`, as `{}`",
+        "this tool requires an idempotency key: pass one in `_meta`, as `{}`",
         crate::call::KEY_META
     );
     began_no_run(Failure::new(Class::InvalidInput, text).with_code(codes::KEY_REQUIRED))
 }
 
 pub(super) fn conflict() -> Failure {
-    let text = "the idempotency key was used for another tool, other arguments or other input: give each call a key of its own";
+    let text = "the idempotency key was used for another tool, other arguments or other input: use a new key for each call";
     began_no_run(Failure::new(Class::InvalidInput, text).with_code(codes::CONFLICT))
 }
 
@@ -94,7 +94,7 @@ fn is_final(failure: Failure) -> Failure {
 }
 
 pub(super) fn unknown() -> Failure {
-    let text = "nobody knows how an earlier call with the same idempotency key ended";
+    let text = "the outcome of an earlier call with the same idempotency key is unknown";
     let failure = Failure::unavailable(None)
         .with_message(text)
         .with_code(codes::UNKNOWN);

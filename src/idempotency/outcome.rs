@@ -57,13 +57,13 @@ pub(super) fn keep<R: StoredResult>(outcome: Result<&R, &Failure>, largest: usiz
         Ok((_, bytes)) => {
             tracing::warn!(
                 bytes = bytes.len() as u64,
-                "an answer is too large to be kept: another attempt learns only that the call is done"
+                "an answer is too large to be kept: another attempt is only told that the call is done"
             );
             Value::not_kept()
         }
         Err(error) => {
             let failure = Failure::crash(error);
-            tracing::error!(error = %failure.chain(), "an answer cannot be written to the store: another attempt learns only that the call is done");
+            tracing::error!(error = %failure.chain(), "an answer cannot be written to the store: another attempt is only told that the call is done");
             Value::not_kept()
         }
     }

@@ -214,7 +214,7 @@ impl Run {
             Ok(is_ours) => is_ours || ending.is_none(),
             Err(error) => {
                 let failure = failures::store_unreachable(error);
-                tracing::error!(error = %failure.chain(), "the outcome of a call could not be stored: another attempt learns only that it is unknown");
+                tracing::error!(error = %failure.chain(), "the outcome of a call could not be stored: another attempt is only told that it is unknown");
                 true
             }
         }

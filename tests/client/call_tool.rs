@@ -313,9 +313,9 @@ async fn bad_usage_says_what_is_wrong_and_starts_nothing() {
         (&[][..], "no server"),
         (&["look"], "no server"),
         (&["--", "true"], "no tool"),
-        (&["look", "[1]", "--", "true"], "no json object"),
-        (&["look", "{", "--", "true"], "no json object"),
-        (&["look", "--url", "nowhere"], "no http url"),
+        (&["look", "[1]", "--", "true"], "not a json object"),
+        (&["look", "{", "--", "true"], "not a json object"),
+        (&["look", "--url", "nowhere"], "not an http url"),
         (
             &["look", "--url", "http://127.0.0.1:9", "--", "true"],
             "not both",

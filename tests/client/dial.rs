@@ -80,12 +80,12 @@ async fn a_dial_that_fails_says_what_was_wrong_and_that_nothing_was_sent() {
         (
             dial(Http::new("no url")).await,
             Class::Disabled,
-            "the url of the tool server is no http url",
+            "the url of the tool server is not an http url",
         ),
         (
             dial(Http::new("file:///etc/passwd")).await,
             Class::Disabled,
-            "the url of the tool server is no http url",
+            "the url of the tool server is not an http url",
         ),
         (
             dial(Http::new(format!("http://{}/mcp", closed.address))).await,

@@ -55,11 +55,11 @@ fn cases() -> Vec<Case> {
         (good.replace("$ID", "null"), HTTP, Good("good")),
         (good.replace("$ID", "987654"), HTTP, Unreadable("to another request")),
         // Bytes, broken JSON, size, depth.
-        (good.replace("good", "go\"od"), ALL, Unreadable("no json")),
-        (result(r#"{"content":[],"structuredContent":{"x":NaN}}"#), ALL, Unreadable("no json")),
+        (good.replace("good", "go\"od"), ALL, Unreadable("not json")),
+        (result(r#"{"content":[],"structuredContent":{"x":NaN}}"#), ALL, Unreadable("not json")),
         (good.replace("good", "$LONG"), ALL, Unreadable("longer than 16 MiB")),
-        (result("$DEEP"), ALL, Unreadable("no json")),
-        (good.replace("}]}", ""), ALL, Unreadable("no json")),
+        (result("$DEEP"), ALL, Unreadable("not json")),
+        (good.replace("}]}", ""), ALL, Unreadable("not json")),
         (format!("{good} and more"), ALL, Good("good")),
         // Text before it, or something else.
         (format!("Loading...{good}"), ALL, Good("good")),
@@ -80,8 +80,8 @@ fn cases() -> Vec<Case> {
         (answer(&format!(r#""method":"tools/call",{RESULT}"#)), ALL, Good("good")),
         (answer(&format!(r#""method":"tools/call",{ERROR}"#)), ALL, Failed("too many requests")),
         // The id in the middle, or written another way.
-        (r#"{"result":{"content":[{"text":"a "b" c"d"}]},"id":$ID,"jsonrpc":"2.0"}"#.to_owned(), ALL, Unreadable("no json")),
-        (r#"{"jsonrpc":"2.0","\u0069d":$ID,"result":{"x":NaN}}"#.to_owned(), ALL, Unreadable("no json")),
+        (r#"{"result":{"content":[{"text":"a "b" c"d"}]},"id":$ID,"jsonrpc":"2.0"}"#.to_owned(), ALL, Unreadable("not json")),
+        (r#"{"jsonrpc":"2.0","\u0069d":$ID,"result":{"x":NaN}}"#.to_owned(), ALL, Unreadable("not json")),
         (good.replace("$ID", "[$ID]"), ALL, Good("good")),
         (good.replace("$ID", r#"{"value":$ID}"#), ALL, Good("good")),
         // The same member twice, further inside.
@@ -111,7 +111,7 @@ fn cases() -> Vec<Case> {
         (result(r#"{"answer":42}"#), ALL, Unreadable("its result cannot be read")),
         // Parts of another kind.
         (result(r#"{"content":{"type":"text","text":"good"}}"#), ALL, Good("good")),
-        (result(r#"{"content":7}"#), ALL, Unreadable("no list of blocks")),
+        (result(r#"{"content":7}"#), ALL, Unreadable("not a list of blocks")),
         (result(r#"{"content":[{"type":"text","text":"bad"}],"isError":1}"#), ALL, ToolError),
         (result(r#"{"content":[{"type":"text","text":"bad"}],"isError":"perhaps"}"#), ALL, Unreadable("`isError`")),
         (result(r#"{"content":[{"type":"text","text":"good"}],"_meta":[]}"#), ALL, Good("good")),
@@ -145,7 +145,7 @@ fn written_otherwise() -> Vec<Case> {
         (PRETTY.to_owned(), ALL, Good("good")),
         (PRETTY.replace('\n', "\r\n"), ALL, Good("good")),
         (format!("{{\"a\":\n{good}"), &[Stdio], Good("good")),
-        (good.replace('"', "'"), ALL, Unreadable("no json")),
+        (good.replace('"', "'"), ALL, Unreadable("not json")),
         (good.replace("\"id\"", "\"ID\""), ALL, Good("good")),
         (good.replace("good", "good\\ud83d"), ALL, Good("good\u{fffd}")),
         (result(r#"{"content":["good"]}"#), ALL, Good("good")),
@@ -195,7 +195,7 @@ async fn a_line_that_belongs_to_no_call_is_told_in_the_failure_of_a_call_that_wa
         ),
         (
             r#"{"level":"info","id":$ID,"text":"a log"}"#,
-            "no json-rpc message",
+            "not a json-rpc message",
         ),
         (
             r#"{"jsonrpc":"2.0","result":{"content":[]}}"#,

@@ -214,7 +214,7 @@ fn a_config_that_cannot_be_read_says_where_and_is_left_as_it_is() {
     for (name, bytes, problem) in cases {
         let path = file(name);
         fs::write(&path, bytes).unwrap();
-        let hint = "; the file is corrupt, mend it and start again";
+        let hint = "; the file is corrupt, repair it and start again";
         let expected = format!("{}:{problem}{hint}", path.display());
         let fatal = startup::config::<Prices>(&path).unwrap_err();
         assert_eq!(fatal.to_string(), expected, "{name}");

@@ -132,7 +132,7 @@ async fn a_file_of_something_else_is_refused_and_left_alone() {
     writing.commit().unwrap();
     drop(other);
     assert!(
-        file.refused().contains("something else"),
+        file.refused().contains("another program"),
         "{}",
         file.refused()
     );

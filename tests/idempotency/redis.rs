@@ -289,7 +289,7 @@ async fn another_value_under_the_key_runs_nothing() {
         .await;
     for record in [text, hash] {
         let error = store.claim(&record, claim()).await.unwrap_err();
-        assert!(error.to_string().contains("something else"), "{error}");
+        assert!(error.to_string().contains("other content"), "{error}");
     }
 }
 

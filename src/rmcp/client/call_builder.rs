@@ -200,7 +200,7 @@ impl CallBuilder {
                 CallToolResponse::InputRequired(_) => break,
                 _ => {
                     return Err(Failure::invalid_output(
-                        "the server made a task of the call, which goes on: take it by `response`",
+                        "the server turned the call into a task, which goes on: read it with `response`",
                     ));
                 }
             }

@@ -258,7 +258,7 @@ impl<H> Http<H> {
             return Err(no_url());
         }
         if self.has_wrong_header {
-            return Err(Failure::disabled("a header of yours cannot be one"));
+            return Err(Failure::disabled("a header is invalid"));
         }
         let client = self.build_client();
         let client = client
@@ -285,7 +285,7 @@ impl<H> Http<H> {
 
 /// The URL may hold a token.
 fn no_url() -> Failure {
-    Failure::disabled("the url of the tool server is no http url")
+    Failure::disabled("the url of the tool server is not an http url")
 }
 
 /// Only if the same server asks for the same request at another place. Headers and arguments must not

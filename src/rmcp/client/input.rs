@@ -43,7 +43,8 @@ pub(super) async fn give<S: Service<RoleClient>>(
     for (key, request) in asked {
         let response = one(handler, peer, &key, request).await;
         let response = response.map_err(|error| {
-            Failure::cancelled("the input that the server asks for was not given").because(error)
+            Failure::cancelled("the handler did not give the input that the server asked for")
+                .because(error)
         })?;
         responses.insert(key, response);
     }

@@ -102,7 +102,10 @@ impl Kept {
             }
         };
         let outcome = time::timeout(limit, told).await;
-        warn(outcome, "not all was restored on a new connection in time");
+        warn(
+            outcome,
+            "a new connection was not restored completely in time",
+        );
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -113,7 +116,7 @@ impl Kept {
 fn warn<T, E: Into<BoxError>>(outcome: Result<T, E>, what: &'static str) {
     if let Err(error) = outcome {
         let failure = Failure::connection(what).because(error);
-        tracing::warn!(error = %failure.chain(), "a new connection is not as the one before");
+        tracing::warn!(error = %failure.chain(), "a new connection was not restored completely");
     }
 }
 

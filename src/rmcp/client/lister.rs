@@ -173,7 +173,7 @@ fn warn(failure: &Failure) {
     tracing::warn!(
         class = failure.class().as_str(),
         error = %failure.chain(),
-        "cannot read the server's list of tools; it is asked again"
+        "cannot read the server's list of tools; it is read again later"
     );
 }
 

@@ -46,7 +46,7 @@ impl ToolChange {
                 added = shown_name(&first(&self.added)),
                 removed = shown_name(&first(&self.removed)),
                 changed = shown_name(&first(&self.changed)),
-                "the tools of the server are others than before"
+                "the server lists other tools than before"
             );
         }
     }

@@ -36,7 +36,7 @@ impl Told {
 
 /// Why a text of the peer, a client or a server, was skipped.
 pub(in crate::rmcp) fn skipped(who: &str, text: Unreadable) -> Failure {
-    Failure::invalid_output(format!("the {who} wrote a text that is no message")).because(text)
+    Failure::invalid_output(format!("the {who} wrote a text that is not a message")).because(text)
 }
 
 #[cfg(test)]

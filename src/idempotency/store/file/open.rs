@@ -66,7 +66,7 @@ pub(super) fn on(backend: impl StorageBackend) -> Result<Opened, StoreError> {
 fn refused(error: DatabaseError) -> StoreError {
     match error {
         DatabaseError::DatabaseAlreadyOpen => {
-            StoreError::new("another process has it open: give each process a file of its own")
+            StoreError::new("another process has it open: use another file for each process")
         }
         error => StoreError::new("it cannot be read").because(error),
     }
@@ -80,7 +80,7 @@ fn check(database: &Database) -> Result<(), StoreError> {
         return Ok(());
     };
     if first.name() != NUMBERS.name() && tables.all(|table| table.name() != NUMBERS.name()) {
-        return Err(StoreError::new("it is a database of something else"));
+        return Err(StoreError::new("it is the database of another program"));
     }
     let numbers = reading.open_table(NUMBERS);
     let numbers = numbers.map_err(|error| failed(&error))?;

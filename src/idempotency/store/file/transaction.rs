@@ -84,7 +84,7 @@ impl Operation {
 
 async fn wait<T>(answered: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
     answered.await.unwrap_or_else(|_gone| {
-        let text = "the file of idempotency keys is not written any more: see the log, and restart";
+        let text = "the file of idempotency keys is no longer written: see the log, and restart";
         Err(StoreError::new(text))
     })
 }

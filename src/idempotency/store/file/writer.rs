@@ -64,7 +64,7 @@ fn write(database: &Database, leases: &Leases, asked: &Receiver<(u64, Operation)
         // The library may panic on a damaged file. After a panic, no call is claimed.
         let written = catch_panic(|| transact(database, leases, now_ms, operations));
         if let Err(panic) = written {
-            tracing::error!(error = %panic.chain(), "the file of idempotency keys is damaged: nothing with a key runs any more");
+            tracing::error!(error = %panic.chain(), "the file of idempotency keys is damaged: no call with a key runs any more");
             return;
         }
     }
@@ -79,7 +79,7 @@ fn transact(database: &Database, leases: &Leases, now_ms: u64, operations: Vec<O
             let mut tables = Tables::open(&writing, leases, now_ms)?;
             if let Err(error) = tables.expire() {
                 let failure = Failure::crash(error);
-                tracing::warn!(error = %failure.chain(), "old records cannot be forgotten");
+                tracing::warn!(error = %failure.chain(), "expired records cannot be removed");
             }
             done.extend(
                 operations

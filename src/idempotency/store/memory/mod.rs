@@ -65,7 +65,7 @@ impl MemoryStore {
         };
         if is_full {
             tracing::warn!(
-                "the memory store of idempotency keys is full: answers are let go before their time"
+                "the memory store of idempotency keys is full: the oldest answers are dropped early"
             );
         }
         changed

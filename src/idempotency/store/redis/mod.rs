@@ -81,7 +81,7 @@ impl Store for RedisStore {
                 "done" => Ok(Claimed::Done(Value::new(version, value))),
                 "unknown" => Ok(Claimed::Unknown),
                 "conflict" => Ok(Claimed::Conflict),
-                _ => Err(StoreError::new("Redis gave an answer that makes no sense")),
+                _ => Err(StoreError::new("Redis gave an unexpected answer")),
             }
         })
     }
@@ -168,14 +168,12 @@ fn failed(error: &RedisError) -> StoreError {
             let text = "Redis is full: raise its `maxmemory`, or lower `IdempotencyBuilder::keep`";
             return StoreError::full(text).because(error.to_string());
         }
-        Some("WRONGTYPE" | "FOREIGN") => {
-            "a key in Redis holds something else: give the store a prefix of its own"
-        }
+        Some("WRONGTYPE" | "FOREIGN") => "a key in Redis has other content: set another `prefix`",
         Some("NOAUTH" | "WRONGPASS" | "NOPERM") => "Redis refuses the credentials",
         Some("LOADING") => "Redis is still loading its data",
         _ if error.is_timeout() => "Redis did not answer in time",
         _ if error.is_io_error() || error.is_connection_dropped() => "Redis cannot be reached",
-        _ => "Redis gave an answer that makes no sense",
+        _ => "Redis gave an unexpected answer",
     };
     StoreError::new(what).because(error.to_string())
 }

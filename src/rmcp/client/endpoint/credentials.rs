@@ -42,7 +42,7 @@ impl Source {
     /// Asks for a token, for at most this time. A challenge is not answered without one.
     async fn ask(self, challenge: Option<Challenge>, limit: Duration) -> Result<Token, Failure> {
         let needs_one = challenge.is_some();
-        let refused = || Failure::unauthorized("the source of credentials gave none");
+        let refused = || Failure::unauthorized("the source of credentials returned none");
         let asked = catch_unwind(AssertUnwindSafe(|| (self.0)(challenge)));
         let Ok(asked) = asked else {
             return Err(Failure::unauthorized("the source of credentials panicked"));
@@ -53,7 +53,7 @@ impl Source {
             Ok(Ok(Err(error))) => Err(refused().because(error)),
             Ok(Err(_)) => Err(Failure::unauthorized("the source of credentials panicked")),
             Err(_) => Err(Failure::timeout(format!(
-                "the source of credentials gave none within {limit:?}"
+                "the source of credentials returned none within {limit:?}"
             ))),
         }
     }

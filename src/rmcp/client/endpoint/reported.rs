@@ -71,7 +71,7 @@ fn name<E: Error + Send + Sync + 'static>(
             Unreadable::failure()
         }
         E::ReservedHeaderConflict(_) => {
-            Failure::disabled("a header of yours is one that the transport sets").not_sent()
+            Failure::disabled("a header is reserved for the transport").not_sent()
         }
         E::ControlRequestTimeout => Failure::timeout(""),
         _ => Failure::connection("the connection to the tool server was lost"),

@@ -35,7 +35,7 @@ impl Content {
                 });
             }
             Value::Bool(_) | Value::Number(_) => {
-                return Err("its `content` is no list of blocks".to_owned());
+                return Err("its `content` is not a list of blocks".to_owned());
             }
         };
         let mut read = Self::default();

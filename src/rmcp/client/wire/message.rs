@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 /// Why it is neither.
 pub(super) fn read(text: &str) -> Result<ServerJsonRpcMessage, String> {
     let mut members: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| format!("it is no json: {error}"))?;
+        serde_json::from_str(text).map_err(|error| format!("it is not json: {error}"))?;
     members.retain(|_, value| !value.is_null());
     members.insert("jsonrpc".to_owned(), json!("2.0"));
     let id = members.remove("id").and_then(|id| canonical(&id));
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Result<ServerJsonRpcMessage, String> {
             }
             typed(members)
         }
-        Some(id) if !has_params => Ok(refused::request(id, "`params` is no object")),
+        Some(id) if !has_params => Ok(refused::request(id, "`params` is not an object")),
         Some(id) => {
             members.insert("id".to_owned(), id.clone().into_json_value());
             Ok(typed(members).unwrap_or_else(|reason| refused::request(id, &reason)))
@@ -32,5 +32,5 @@ pub(super) fn read(text: &str) -> Result<ServerJsonRpcMessage, String> {
 
 fn typed(members: Map<String, Value>) -> Result<ServerJsonRpcMessage, String> {
     let message = serde_json::from_value(Value::Object(members));
-    message.map_err(|error| format!("it is no message of mcp: {error}"))
+    message.map_err(|error| format!("it is not an mcp message: {error}"))
 }

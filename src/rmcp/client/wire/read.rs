@@ -130,7 +130,7 @@ impl<P: Pending> Reader<'_, P> {
     fn between(&mut self, text: &str) {
         let is_part_of_a_list = |c: char| c.is_whitespace() || matches!(c, '[' | ']' | ',');
         if !text.chars().all(is_part_of_a_list) {
-            self.skip("it is no json-rpc message", text);
+            self.skip("it is not a json-rpc message", text);
         }
     }
 
@@ -157,7 +157,7 @@ impl<P: Pending> Reader<'_, P> {
             return self.unlike_json(text);
         }
         if self.left == 0 {
-            self.skip("it is no json", text);
+            self.skip("it is not json", text);
             return text.len();
         }
         match Outline::read(text) {
@@ -167,7 +167,7 @@ impl<P: Pending> Reader<'_, P> {
                 length
             }
             Err(error) if error.is_data() => self.broken(text, &error.to_string()),
-            Err(error) => self.broken(text, &format!("it is no json: {error}")),
+            Err(error) => self.broken(text, &format!("it is not json: {error}")),
         }
     }
 
@@ -185,7 +185,7 @@ impl<P: Pending> Reader<'_, P> {
         }
         let is_answer = outline.is_answer(self.pending.is_alone());
         if !is_answer || self.is_inside && !outline.has_version() {
-            return self.skip("it is no json-rpc message", text);
+            return self.skip("it is not a json-rpc message", text);
         }
         if self.found.len() >= MESSAGES + ANSWERS {
             return self.skip("there are too many answers in one text", text);
@@ -227,7 +227,7 @@ impl<P: Pending> Reader<'_, P> {
     /// The same for a text that does not begin as JSON does. In the syntax of another language it may
     /// still be an answer.
     fn unlike_json(&mut self, text: &str) -> usize {
-        const REASON: &str = "it is no json";
+        const REASON: &str = "it is not json";
         if self.left > 0 && literal::begins(text) {
             let length = Scan::default().feed(text.as_bytes());
             self.left = self.left.saturating_sub(length);
@@ -239,7 +239,7 @@ impl<P: Pending> Reader<'_, P> {
                 return length;
             }
         }
-        self.skip("it is no json-rpc message", text);
+        self.skip("it is not a json-rpc message", text);
         1
     }
 

@@ -37,7 +37,7 @@ pub(super) fn read(result: Value, kind: Kind) -> Result<Read, String> {
     };
     match kind {
         Kind::Tool if says_nothing(&result) && interim(&result).is_none() => {
-            Err("there is nothing in its result".to_owned())
+            Err("its result is empty".to_owned())
         }
         Kind::Tool => match CallToolResult::deserialize(&result) {
             Ok(result) => Ok(ServerResult::CallToolResult(result).into()),

@@ -81,7 +81,7 @@ where
                 Found::Message(message) | Found::Answer { message, .. } => {
                     self.found.push_back(message);
                 }
-                Found::Foreign => tracing::debug!("skipped an answer to no request that waits"),
+                Found::Foreign => tracing::debug!("skipped an answer to an unknown request"),
                 Found::Unreadable(unreadable) => self.unread.tell(unreadable),
             }
         }

@@ -73,7 +73,7 @@ impl fmt::Display for Skipped {
         let Self { count, last, .. } = self;
         write!(
             f,
-            "{count} text(s) of the server were no messages, the last: {last}"
+            "{count} text(s) of the server were not messages, the last: {last}"
         )
     }
 }

@@ -106,7 +106,7 @@ fn one_of(
         return Ok(match (id, result, error) {
             (Some(id), Some(_), _) | (Some(id), _, Some(_)) => answer(id, result, error),
             (Some(_), None, None) => invalid(Refused::request("`method` is missing"), members, ids),
-            (None, ..) => Found::Nothing("it is no json-rpc message".to_owned()),
+            (None, ..) => Found::Nothing("it is not a json-rpc message".to_owned()),
         });
     };
     let params = only("params")?;

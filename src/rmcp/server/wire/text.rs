@@ -149,7 +149,7 @@ fn step(rest: &str, is_utf8: bool, is_last: bool, ids: &mut Ids) -> Step {
             let found = Found::Nothing("it was cut off by the end of the stream".to_owned());
             return Step::found(rest.len(), found, false);
         }
-        Err(error) => format!("it is no json: {error}"),
+        Err(error) => format!("it is not json: {error}"),
     };
     if rest.starts_with('[') {
         return Step {
@@ -186,7 +186,7 @@ fn whole(value: &str, ids: &mut Ids) -> Step {
     let reason = if is_list {
         "it is an empty batch"
     } else {
-        "it is no json-rpc message"
+        "it is not a json-rpc message"
     };
     Step::found(value.len(), Found::Nothing(reason.to_owned()), true)
 }
