@@ -11,7 +11,7 @@
 //!
 //! | … | See |
 //! |---|---|
-//! | find out what an answer means to the stack | [the reference table](mod@reference#from-what-a-server-answers-to-what-the-stack-does) |
+//! | find out what an answer means to the stack | [the reference table](mod@reference#answers-and-their-effects) |
 //! | give an error type a class | [below](#teaching-it-a-type-of-error) |
 //! | teach it the field names of a server | [below](#teaching-it-an-envelope) |
 //! | read a result whose shape is new | [`ClassifyLayer::result_rule`] |
