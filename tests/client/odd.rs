@@ -88,10 +88,10 @@ fn cases() -> Vec<Case> {
         (result(r#"{"content":[],"content":[{"type":"text","text":"good"}]}"#), ALL, Good("good")),
         (result(r#"{"content":[{"type":"text","text":"bad","text":"good"}]}"#), ALL, Good("good")),
         // Results without anything.
-        (result("{}"), ALL, Unreadable("nothing in it")),
-        (result(r#"{"_meta":{}}"#), ALL, Unreadable("nothing in it")),
-        (result(r#"{"resultType":"complete"}"#), ALL, Unreadable("nothing in it")),
-        (result(r#"{"isError":false}"#), ALL, Unreadable("nothing in it")),
+        (result("{}"), ALL, Unreadable("result is empty")),
+        (result(r#"{"_meta":{}}"#), ALL, Unreadable("result is empty")),
+        (result(r#"{"resultType":"complete"}"#), ALL, Unreadable("result is empty")),
+        (result(r#"{"isError":false}"#), ALL, Unreadable("result is empty")),
         (result(r#"{"content":[]}"#), ALL, Good("[]")),
         // Errors that say nothing.
         (answer(&format!(r#"{RESULT},"error":0"#)), ALL, Good("good")),

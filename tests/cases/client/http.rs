@@ -120,7 +120,11 @@ async fn case_132_a_body_that_is_not_a_message_ends_the_call_at_once_and_nothing
             &[Json],
             Unreadable("not a json-rpc message"),
         ),
-        ("fine".to_owned(), &[Json], Unreadable("not json")),
+        (
+            "fine".to_owned(),
+            &[Json],
+            Unreadable("not a json-rpc message"),
+        ),
         (change.to_owned(), &[Json], Unreadable("no answer in it")),
     ];
     assert_each("look", cases).await;
