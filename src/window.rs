@@ -38,6 +38,7 @@ pub(crate) type Gate = dyn Fn() -> Result<Option<Duration>, Failure> + Send + Sy
 
 impl BeginBy {
     /// None if the attempt may begin at any time.
+    #[inline]
     pub(crate) fn new(at: Option<Instant>, gate: Option<Box<Gate>>) -> Option<Self> {
         (at.is_some() || gate.is_some()).then(|| {
             Self(Arc::new(Inner {
@@ -92,6 +93,7 @@ impl fmt::Debug for BeginBy {
 }
 
 /// Makes a call that has to begin by this time.
+#[inline]
 pub(crate) fn within<T>(begin_by: Option<&BeginBy>, call: impl FnOnce() -> T) -> T {
     let Some(begin_by) = begin_by else {
         return call();

@@ -1,3 +1,4 @@
+use super::patience::Patience;
 use crate::{
     failure::{BoxError, Failure, Limit, LimitReached},
     window::{self, BeginBy},
@@ -7,7 +8,6 @@ use std::{
     fmt,
     pin::Pin,
     task::{Context, Poll, ready},
-    time::Duration,
 };
 use tokio::time::{Instant, Sleep};
 use tower::Service;
@@ -32,7 +32,7 @@ enum State<S, F, Req> {
 struct Waiting<S, Req> {
     service: S,
     call: Option<Req>,
-    patience: Option<Duration>,
+    patience: Patience,
     // Set if this is a repeat.
     begin_by: Option<BeginBy>,
     timer: Option<Pin<Box<Sleep>>>,
@@ -51,7 +51,7 @@ where
     }
 
     /// Created in the layer's `call`, where the window of a repeat is known.
-    pub(super) fn waiting(service: S, call: Req, patience: Option<Duration>) -> Self {
+    pub(super) fn waiting(service: S, call: Req, patience: Patience) -> Self {
         let state = State::Waiting(Box::new(Waiting {
             service,
             call: Some(call),
@@ -119,7 +119,7 @@ where
         }
         if self.timer.is_none() {
             // A limit that cannot be expressed is ignored.
-            let patience = self.patience;
+            let patience = self.patience.get();
             let until = patience.and_then(|patience| Instant::now().checked_add(patience));
             let last_begin = self.begin_by.as_ref().and_then(BeginBy::at);
             let until = until.into_iter().chain(last_begin).min();
@@ -133,7 +133,7 @@ where
             {
                 return Poll::Ready(Err(missed.miss()));
             }
-            let patience = self.patience.unwrap_or_default();
+            let patience = self.patience.get().unwrap_or_default();
             let reached = LimitReached::new(Limit::Readiness, patience);
             let failure = Failure::timeout("the tool service was not ready in time");
             let failure = failure.because(reached).not_sent().spent();

@@ -1,4 +1,4 @@
-use super::AlwaysReady;
+use super::{AlwaysReady, patience::Patience};
 use std::time::Duration;
 use tower::Layer;
 
@@ -27,7 +27,7 @@ impl AlwaysReadyLayer {
     }
 
     /// The longest that a call waits for the inner service to be ready. Zero fails a call at once if
-    /// the service is not ready.
+    /// the service is not ready. Timers count whole milliseconds.
     #[must_use]
     pub const fn patience(mut self, limit: Duration) -> Self {
         self.patience = Some(limit);
@@ -39,6 +39,6 @@ impl<S> Layer<S> for AlwaysReadyLayer {
     type Service = AlwaysReady<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        AlwaysReady::with_patience(inner, self.patience)
+        AlwaysReady::with_patience(inner, Patience::new(self.patience))
     }
 }

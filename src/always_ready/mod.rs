@@ -41,6 +41,7 @@
 
 mod future;
 mod layer;
+mod patience;
 mod service;
 
 pub use self::{future::ResponseFuture, layer::AlwaysReadyLayer, service::AlwaysReady};

@@ -1,9 +1,8 @@
-use super::{AlwaysReadyLayer, ResponseFuture};
+use super::{AlwaysReadyLayer, ResponseFuture, patience::Patience};
 use crate::failure::{BoxError, Failure};
 use std::{
     fmt, mem,
     task::{Context, Poll},
-    time::Duration,
 };
 use tower::{Layer, Service};
 
@@ -12,12 +11,12 @@ use tower::{Layer, Service};
 /// See the [module page](super).
 pub struct AlwaysReady<S> {
     inner: S,
-    patience: Option<Duration>,
+    patience: Patience,
     is_ready: bool,
 }
 
 impl<S> AlwaysReady<S> {
-    pub(super) fn with_patience(inner: S, patience: Option<Duration>) -> Self {
+    pub(super) fn with_patience(inner: S, patience: Patience) -> Self {
         Self {
             inner,
             patience,

@@ -31,7 +31,9 @@ enum State<F> {
 }
 
 impl<F> ResponseFuture<F> {
-    pub(super) fn new(answer: F, rules: Rules, is_inside: bool) -> Self {
+    #[inline]
+    pub(super) fn new(answer: F, rules: Rules) -> Self {
+        let is_inside = rules.is_inside();
         let state = State::Calling { answer, rules };
         Self { state, is_inside }
     }

@@ -26,7 +26,6 @@ use tower::Layer;
 #[derive(Clone, Debug, Default)]
 pub struct ClassifyLayer {
     rules: Rules,
-    is_inside: bool,
 }
 
 impl ClassifyLayer {
@@ -86,7 +85,7 @@ impl ClassifyLayer {
     /// never wrap a stack in it that a tool calls on through.
     #[must_use]
     pub fn inside(mut self) -> Self {
-        self.is_inside = true;
+        self.rules.set_inside();
         self
     }
 }
@@ -109,7 +108,6 @@ impl<S> Layer<S> for ClassifyLayer {
         Classify {
             inner,
             rules: self.rules.clone(),
-            is_inside: self.is_inside,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{any::Any, error::Error, fmt, sync::Arc};
 type ErrorRule = Arc<dyn Fn(&(dyn Error + 'static)) -> Option<Failure> + Send + Sync>;
 type ResultRule = Arc<dyn Fn(&dyn Any) -> Option<Failure> + Send + Sync>;
 
-/// The user's rules and words, asked first.
+/// The settings of a layer: the user's rules and words, asked first, and its place in the stack.
 #[derive(Clone, Default)]
 pub(super) struct Rules(Option<Arc<Own>>);
 
@@ -14,9 +14,20 @@ struct Own {
     errors: Vec<ErrorRule>,
     results: Vec<ResultRule>,
     words: Option<Words>,
+    is_inside: bool,
 }
 
 impl Rules {
+    /// Inside another one in the same stack.
+    pub(super) fn set_inside(&mut self) {
+        Arc::make_mut(self.0.get_or_insert_default()).is_inside = true;
+    }
+
+    #[inline]
+    pub(super) fn is_inside(&self) -> bool {
+        self.0.as_ref().is_some_and(|own| own.is_inside)
+    }
+
     pub(super) fn add_words(&mut self, words: Words) {
         let own = &mut Arc::make_mut(self.0.get_or_insert_default()).words;
         own.get_or_insert_default().extend(words);

@@ -14,8 +14,6 @@ use tower::{Layer, Service};
 pub struct Classify<S> {
     pub(super) inner: S,
     pub(super) rules: Rules,
-    // Inside another one in the same stack.
-    pub(super) is_inside: bool,
 }
 
 impl<S> Classify<S> {
@@ -55,7 +53,7 @@ where
         readied
             .unwrap_or_else(|failure| Poll::Ready(Err(failure)))
             // Nothing was called.
-            .map_err(|failure| failure.not_sent().leaving(self.is_inside))
+            .map_err(|failure| failure.not_sent().leaving(self.rules.is_inside()))
     }
 
     #[inline]
@@ -65,8 +63,8 @@ where
             self.inner.call(call)
         });
         match called {
-            Ok(answer) => ResponseFuture::new(answer, self.rules.clone(), self.is_inside),
-            Err(failure) => ResponseFuture::failed(failure, self.is_inside),
+            Ok(answer) => ResponseFuture::new(answer, self.rules.clone()),
+            Err(failure) => ResponseFuture::failed(failure, self.rules.is_inside()),
         }
     }
 }

@@ -102,6 +102,11 @@ pub(super) struct Detectors {
 }
 
 impl Detectors {
+    pub(super) const DEFAULT: Self = Self {
+        sees_envelopes: true,
+        more: Vec::new(),
+    };
+
     pub(super) fn trust_envelopes(&mut self) {
         self.sees_envelopes = false;
     }
@@ -139,15 +144,6 @@ impl Detectors {
         let text = unflagged.texts.first().copied().unwrap_or_default();
         let is_one = self.more.iter().any(|is_failure| is_failure(&unflagged));
         is_one.then(|| Failure::tool(first(text, MESSAGE_LIMIT).to_owned()))
-    }
-}
-
-impl Default for Detectors {
-    fn default() -> Self {
-        Self {
-            sees_envelopes: true,
-            more: Vec::new(),
-        }
     }
 }
 

@@ -9,7 +9,6 @@ use pin_project::pin_project;
 use std::{
     fmt,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -19,7 +18,7 @@ pub struct ResponseFuture<F> {
     #[pin]
     answer: F,
     target: Target,
-    settings: Arc<Settings>,
+    settings: Settings,
     ledger: Option<Ledger>,
 }
 
@@ -27,7 +26,7 @@ impl<F> ResponseFuture<F> {
     pub(super) fn new(
         answer: F,
         target: Target,
-        settings: Arc<Settings>,
+        settings: Settings,
         ledger: Option<Ledger>,
     ) -> Self {
         Self {
@@ -75,6 +74,7 @@ fn see_through<R: ToolResult>(
     if result.is_error() || result.is_interim() || target.method() != Method::CallTool {
         return result;
     }
+    let settings = settings.get();
     let detectors = &settings.detectors;
     if let Some(failure) = detectors.find_failure(&result, || target.hints()) {
         result.flag();

@@ -22,14 +22,38 @@ use tower::Layer;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct IsErrorLayer {
-    settings: Arc<Settings>,
+    settings: Settings,
 }
 
-/// Layer configuration, shared by its services and futures.
+/// Layer configuration, shared by its services and futures. None for the defaults, so that no count
+/// is shared by all calls.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Settings {
+pub(super) struct Settings(Option<Arc<Own>>);
+
+#[derive(Clone, Debug)]
+pub(super) struct Own {
     pub(super) detectors: Detectors,
     pub(super) observers: Observers,
+}
+
+static DEFAULT: Own = Own::DEFAULT;
+
+impl Own {
+    const DEFAULT: Self = Self {
+        detectors: Detectors::DEFAULT,
+        observers: Observers::DEFAULT,
+    };
+}
+
+impl Settings {
+    #[inline]
+    pub(super) fn get(&self) -> &Own {
+        self.0.as_deref().unwrap_or(&DEFAULT)
+    }
+
+    fn change(&mut self) -> &mut Own {
+        Arc::make_mut(self.0.get_or_insert_with(|| Arc::new(Own::DEFAULT)))
+    }
 }
 
 impl IsErrorLayer {
@@ -43,9 +67,7 @@ impl IsErrorLayer {
     /// failure.
     #[must_use]
     pub fn trust_unflagged(mut self) -> Self {
-        Arc::make_mut(&mut self.settings)
-            .detectors
-            .trust_envelopes();
+        self.settings.change().detectors.trust_envelopes();
         self
     }
 
@@ -55,7 +77,7 @@ impl IsErrorLayer {
         mut self,
         is_failure: impl Fn(&Unflagged<'_>) -> bool + Send + Sync + 'static,
     ) -> Self {
-        Arc::make_mut(&mut self.settings).detectors.add(is_failure);
+        self.settings.change().detectors.add(is_failure);
         self
     }
 
@@ -63,14 +85,14 @@ impl IsErrorLayer {
     /// [`TracingEvents`](crate::observe::TracingEvents).
     #[must_use]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
-        Arc::make_mut(&mut self.settings).observers = Observers::new(observer);
+        self.settings.change().observers = Observers::new(observer);
         self
     }
 
     /// The same, unless an observer is set.
     pub(crate) fn observed_by(mut self, observers: &Observers) -> Self {
-        if observers.is_own() && !self.settings.observers.is_own() {
-            Arc::make_mut(&mut self.settings).observers = observers.clone();
+        if observers.is_own() && !self.settings.get().observers.is_own() {
+            self.settings.change().observers = observers.clone();
         }
         self
     }
@@ -82,7 +104,7 @@ impl<S> Layer<S> for IsErrorLayer {
     fn layer(&self, inner: S) -> Self::Service {
         IsError {
             inner,
-            settings: Arc::clone(&self.settings),
+            settings: self.settings.clone(),
         }
     }
 }

@@ -4,10 +4,7 @@ use crate::{
     failure::{BoxError, Failure},
     ledger::Ledger,
 };
-use std::{
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::task::{Context, Poll};
 use tower::{Layer, Service};
 
 /// Turns failures that a model can use into flagged results.
@@ -16,7 +13,7 @@ use tower::{Layer, Service};
 #[derive(Clone, Debug)]
 pub struct IsError<S> {
     pub(super) inner: S,
-    pub(super) settings: Arc<Settings>,
+    pub(super) settings: Settings,
 }
 
 impl<S> IsError<S> {
@@ -57,7 +54,7 @@ where
     fn call(&mut self, call: Req) -> Self::Future {
         let target = Target::of(&call);
         let ledger = Ledger::of(|| call.progress()?.ledger());
-        let settings = Arc::clone(&self.settings);
+        let settings = self.settings.clone();
         ResponseFuture::new(self.inner.call(call), target, settings, ledger)
     }
 }

@@ -5,47 +5,63 @@ use crate::{
 use arrayvec::ArrayString;
 
 /// The longest name that needs no allocation.
-const IN_PLACE: usize = 48;
+const IN_PLACE: usize = 28;
 
 /// The name and method of a call, kept after the call was passed on.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
-    method: Method,
-    hints: Hints,
-    // Only if they may change while the call runs.
-    hint_source: Option<HintSource>,
-    name: Name,
+pub(crate) enum Target {
+    InPlace {
+        method: Method,
+        hints: Hints,
+        name: ArrayString<IN_PLACE>,
+    },
+    Boxed(Box<Large>),
 }
 
+/// A long name, or hints that may change while the call runs.
 #[derive(Clone, Debug)]
-enum Name {
-    InPlace(ArrayString<IN_PLACE>),
-    OnHeap(Box<str>),
+pub(crate) struct Large {
+    method: Method,
+    hints: Hints,
+    hint_source: Option<HintSource>,
+    name: Box<str>,
 }
 
 impl Target {
     #[inline]
     pub(crate) fn of(call: &impl ToolCall) -> Self {
-        let name = call.name();
-        Self {
-            method: call.method(),
-            hints: call.hints(),
-            hint_source: call.hint_source(),
-            name: match ArrayString::from(name) {
-                Ok(name) => Name::InPlace(name),
-                Err(_) => Name::OnHeap(name.into()),
+        let (method, hints, name) = (call.method(), call.hints(), call.name());
+        match (call.hint_source(), ArrayString::from(name)) {
+            (None, Ok(name)) => Self::InPlace {
+                method,
+                hints,
+                name,
             },
+            (hint_source, _) => Self::Boxed(Box::new(Large {
+                method,
+                hints,
+                hint_source,
+                name: name.into(),
+            })),
         }
     }
 
     pub(super) fn method(&self) -> Method {
-        self.method
+        match self {
+            Self::InPlace { method, .. } => *method,
+            Self::Boxed(large) => large.method,
+        }
     }
 
     /// The current hints of the tool.
     pub(super) fn hints(&self) -> Hints {
-        let now = self.hint_source.as_ref().map(HintSource::hints);
-        now.unwrap_or(self.hints)
+        match self {
+            Self::InPlace { hints, .. } => *hints,
+            Self::Boxed(large) => match &large.hint_source {
+                Some(source) => source.hints(),
+                None => large.hints,
+            },
+        }
     }
 
     /// The name, escaped.
@@ -60,9 +76,9 @@ impl Target {
 
     /// The name as the caller gave it.
     pub(super) fn raw_name(&self) -> &str {
-        match &self.name {
-            Name::InPlace(name) => name,
-            Name::OnHeap(name) => name,
+        match self {
+            Self::InPlace { name, .. } => name,
+            Self::Boxed(large) => &large.name,
         }
     }
 }

@@ -18,6 +18,8 @@ struct Own {
 }
 
 impl Observers {
+    pub(crate) const DEFAULT: Self = Self(None);
+
     pub(crate) fn new(observer: impl Observer + 'static) -> Self {
         Self(Some(Arc::new(Own {
             observer: Box::new(observer),

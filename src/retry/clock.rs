@@ -12,8 +12,8 @@ pub(super) struct Clock {
     // Set at the first poll or the first failure, since a call that is answered at once needs no
     // clock.
     begun: Option<Instant>,
-    // Set only with a deadline, which follows its progress.
-    running: Option<call::Attempt>,
+    // Set only with a deadline, which follows its progress. Boxed, since all futures are moved with it.
+    running: Option<Box<call::Attempt>>,
 }
 
 impl Clock {
@@ -21,7 +21,7 @@ impl Clock {
     pub(super) fn new(running: Option<call::Attempt>) -> Self {
         Self {
             begun: None,
-            running,
+            running: running.map(Box::new),
         }
     }
 
@@ -34,7 +34,7 @@ impl Clock {
     /// Ends an attempt, so that its late reports no longer count.
     pub(super) fn end_attempt(&mut self) {
         if let Some(running) = &self.running {
-            self.running = Some(running.progress().attempt());
+            self.running = Some(Box::new(running.progress().attempt()));
         }
         self.begin();
     }
@@ -101,6 +101,6 @@ impl Clock {
     }
 
     fn reports(&self) -> Option<&call::Progress> {
-        self.running.as_ref().map(call::Attempt::progress)
+        self.running.as_deref().map(call::Attempt::progress)
     }
 }

@@ -32,8 +32,8 @@ where
 enum State<F> {
     Calling(#[pin] F),
     Waiting,
-    // Waits for its turn at the gate, if there is one.
-    Held(Option<Ticket>),
+    // Waits for its turn at the gate, if there is one. Boxed, since few calls wait there.
+    Held(Option<Box<Ticket>>),
     Readying,
 }
 

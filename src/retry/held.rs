@@ -40,7 +40,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     #[inline]
     pub(super) fn pass_held(
         &mut self,
-        ticket: &mut Option<Ticket>,
+        ticket: &mut Option<Box<Ticket>>,
         timer: &mut Timer,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), (Failure, Stopped)>> {
@@ -52,7 +52,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
 
     fn poll_gate(
         &mut self,
-        ticket: &mut Option<Ticket>,
+        ticket: &mut Option<Box<Ticket>>,
         timer: &mut Timer,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), (Failure, Stopped)>> {
@@ -60,7 +60,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         let held = match ticket {
             Some(ticket) => ticket,
             None => match self.join() {
-                Ok(Some(joined)) => ticket.insert(joined),
+                Ok(Some(joined)) => ticket.insert(Box::new(joined)),
                 Ok(None) => return Poll::Ready(Ok(())),
                 Err(refused) => return Poll::Ready(Err(self.refuse(refused))),
             },
@@ -109,8 +109,14 @@ impl<S, Req: ToolCall> Progress<S, Req> {
 
 impl<S, Req: ToolCall> Progress<S, Req> {
     /// The gate for an attempt that waits for the service in a layer below.
+    #[inline]
     pub(super) fn gate_below(&mut self) -> Option<Box<window::Gate>> {
         self.settings().gate.as_ref()?;
+        self.gate_for_below()
+    }
+
+    #[cold]
+    fn gate_for_below(&mut self) -> Option<Box<window::Gate>> {
         let limit = self.last_begin_so_far();
         let settings = self.settings();
         let gate = settings.gate.clone()?;

@@ -1,15 +1,13 @@
-use super::layer::Shared;
+use super::layer::{Shared, Times};
 use crate::{
     call::{self, Attempt, Progress, ToolCall},
     failure::{BoxError, Failure, Limit, LimitReached, meanwhile},
-    observe::{Event, Name},
-    policy::Place,
+    observe::{Event, Name, Observers},
 };
 use pin_project::pin_project;
 use std::{
     fmt,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll, ready},
 };
 use tokio::time::{Instant, Sleep};
@@ -25,27 +23,31 @@ pub struct ResponseFuture<F> {
     watched: Watched,
 }
 
-/// The limited attempt.
+/// The limited attempt. A copy of its limits costs less than a share of all limits, which all calls would count.
 pub(super) struct Watched {
-    shared: Arc<Shared>,
-    place: Place,
+    times: Times,
     attempt: Option<Attempt>,
     // Only with an observer of the user's.
-    name: Option<Box<Name>>,
+    told: Option<Box<Told>>,
+}
+
+/// Who is told of a limit, and of which call.
+struct Told {
+    observers: Observers,
+    name: Name,
 }
 
 impl Watched {
     /// A new attempt.
     #[inline]
-    pub(super) fn new(shared: &Arc<Shared>, call: &impl ToolCall) -> Self {
-        let is_told = shared.observers.is_own();
-        let own = call.options().map(|options| shared.with(options, call));
-        let shared = own.as_ref().unwrap_or(shared);
+    pub(super) fn new(shared: &Shared, call: &impl ToolCall) -> Self {
+        let observers = &shared.observers;
         Self {
-            place: shared.table.find(call),
+            times: shared.times(call),
             attempt: call.progress().map(Progress::attempt),
-            name: is_told.then(|| Box::new(Name::of(call))),
-            shared: Arc::clone(shared),
+            told: observers
+                .is_own()
+                .then(|| Box::new(Told::of(call, observers))),
         }
     }
 
@@ -55,8 +57,7 @@ impl Watched {
         timer: &mut Option<Pin<Box<Timer>>>,
         cx: &mut Context<'_>,
     ) -> Poll<LimitReached> {
-        let limits = self.shared.table.at(self.place);
-        let (Some(limit), ceiling) = (limits.attempt, limits.ceiling) else {
+        let Some((limit, ceiling)) = self.times.get() else {
             return Poll::Pending;
         };
         let progress = self.attempt.as_ref().map(Attempt::progress);
@@ -88,16 +89,25 @@ impl Watched {
 
     /// The failure of an attempt that ran into a limit.
     fn fail(&self, reached: LimitReached) -> Failure {
-        if let Some(name) = &self.name {
-            let (call, limit) = (name.call(None), &reached);
-            let event = Event::LimitReached { call, limit };
-            self.shared.observers.tell(&event);
+        if let Some(told) = &self.told {
+            let (call, limit) = (told.name.call(None), &reached);
+            told.observers.tell(&Event::LimitReached { call, limit });
         }
         let mut failure = Failure::timeout("").because(reached);
-        if self.name.is_some() {
+        if self.told.is_some() {
             failure.set_limit_told();
         }
         failure
+    }
+}
+
+impl Told {
+    #[cold]
+    fn of(call: &impl ToolCall, observers: &Observers) -> Self {
+        Self {
+            observers: observers.clone(),
+            name: Name::of(call),
+        }
     }
 }
 

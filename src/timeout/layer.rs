@@ -1,6 +1,6 @@
 use super::{Timeout, TimeoutBuilder};
 use crate::{
-    call::{CallOptions, ToolCall},
+    call::ToolCall,
     observe::Observers,
     policy::{InvalidPolicy, Limits, Policies, Policy, Table},
 };
@@ -27,18 +27,59 @@ pub struct TimeoutLayer {
 /// The limits, and the observer.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) table: Table<Limits>,
+    table: Table<Entry>,
     pub(super) observers: Observers,
 }
 
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    limits: Limits,
+    times: Times,
+}
+
+/// The limits of one attempt in nanoseconds, since all futures are moved with them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    // The maximum for none: 584 years.
+    limit: u64,
+    ceiling: u64,
+}
+
 impl Shared {
-    /// The same for a call with limits of its own.
-    pub(super) fn with(&self, options: &CallOptions, call: &impl ToolCall) -> Arc<Self> {
-        let limits = *self.table.at(self.table.find(call));
-        Arc::new(Self {
-            table: Table::of_call(limits.with(options)),
-            observers: self.observers.clone(),
-        })
+    /// The limits of a call.
+    #[inline]
+    pub(super) fn times(&self, call: &impl ToolCall) -> Times {
+        let entry = self.table.at(self.table.find(call));
+        match call.options() {
+            Some(options) => Times::from(entry.limits.with(options)),
+            None => entry.times,
+        }
+    }
+}
+
+impl Times {
+    /// The limit without progress, and that with it.
+    pub(super) fn get(self) -> Option<(Duration, Duration)> {
+        let is_limited = self.limit != u64::MAX;
+        let both = [self.limit, self.ceiling].map(Duration::from_nanos);
+        is_limited.then_some(both.into())
+    }
+}
+
+impl From<Limits> for Times {
+    fn from(limits: Limits) -> Self {
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        Self {
+            limit: limits.attempt.map_or(u64::MAX, nanos),
+            ceiling: nanos(limits.ceiling),
+        }
+    }
+}
+
+impl From<Limits> for Entry {
+    fn from(limits: Limits) -> Self {
+        let times = limits.into();
+        Self { limits, times }
     }
 }
 
@@ -65,7 +106,9 @@ impl TimeoutLayer {
         observers: Observers,
     ) -> Result<Self, InvalidPolicy> {
         let limits = Limits::new(layer, &Policy::new(), default_attempt)?;
-        let table = policies.table(limits, |policy| Limits::new(policy, layer, default_attempt))?;
+        let table = policies.table(limits.into(), |policy| {
+            Limits::new(policy, layer, default_attempt).map(Entry::from)
+        })?;
         Ok(Self {
             shared: Arc::new(Shared { table, observers }),
         })

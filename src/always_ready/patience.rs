@@ -1,0 +1,18 @@
+use std::time::Duration;
+
+/// The longest wait for readiness, in whole milliseconds as timers have them. Small, since every call is moved with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience(u32);
+
+impl Patience {
+    /// Rounds up. More than 49 days are no limit.
+    pub(super) fn new(limit: Option<Duration>) -> Self {
+        let millis = limit.map(|limit| limit.as_nanos().div_ceil(1_000_000));
+        let millis = millis.and_then(|millis| u32::try_from(millis).ok());
+        Self(millis.unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn get(self) -> Option<Duration> {
+        (self.0 != u32::MAX).then(|| Duration::from_millis(self.0.into()))
+    }
+}
