@@ -13,13 +13,14 @@
 //! call has reached `classify`, it no longer gives out its ledger.
 
 use crate::failure::{Class, Code, Failure};
+use arrayvec::ArrayString;
 use pin_project::pin_project;
 use std::{
     cell::RefCell,
     fmt,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll},
@@ -126,11 +127,22 @@ impl CallId {
     pub(crate) fn random() -> Self {
         Self(rand::random())
     }
+
+    /// The digits, without an allocation.
+    pub(crate) fn digits(self) -> ArrayString<16> {
+        let mut digits = [0; 16];
+        let mut left = self.0;
+        for digit in digits.iter_mut().rev() {
+            *digit = b"0123456789abcdef"[usize::from(left.to_le_bytes()[0] & 15)];
+            left >>= 4;
+        }
+        ArrayString::from_byte_string(&digits).unwrap_or_default()
+    }
 }
 
 impl fmt::Display for CallId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
+        f.write_str(&self.digits())
     }
 }
 
@@ -178,14 +190,16 @@ impl Ledger {
 
     /// Notes something.
     pub(crate) fn note(&self, write: impl FnOnce(&mut Notes)) {
-        write(&mut self.0.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        write(&mut self.notes());
+    }
+
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the notes at the end of the call.
     pub(crate) fn take(&self) -> Notes {
-        let mut taken = Notes::default();
-        self.note(|notes| taken = std::mem::take(notes));
-        taken
+        std::mem::take(&mut *self.notes())
     }
 }
 

@@ -6,8 +6,9 @@ use crate::{
     call::Arguments,
     text::{self, MASK},
 };
+use arrayvec::ArrayString;
 use serde_json::{Map, Number, Value};
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Write as _};
 
 /// How the arguments of a call are logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +49,13 @@ impl ArgumentLogging {
         let mut render = Render {
             out: Writer::with_capacity(limit, 256),
             logging: self,
-            reads: self != Self::Raw && !found.is_nothing,
+            reading: if self != Self::Raw && !found.is_nothing {
+                Reading::Secrets
+            } else if text::passes_as_it_is() {
+                Reading::Nothing
+            } else {
+                Reading::Values
+            },
         };
         match (self, arguments) {
             (Self::Off, _) => return None,
@@ -62,8 +69,17 @@ impl ArgumentLogging {
 struct Render {
     out: Writer,
     logging: ArgumentLogging,
-    /// Whether keys and values have to be read for secrets.
-    reads: bool,
+    reading: Reading,
+}
+
+/// What keys and values are read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Secrets by their names and shapes, and all below.
+    Secrets,
+    /// The values that are masked already, and by the user's hook.
+    Values,
+    Nothing,
 }
 
 impl Render {
@@ -86,12 +102,25 @@ impl Render {
 
     fn number(&mut self, number: &Number) {
         let mut buffer = itoa::Buffer::new();
+        let (mut short, long);
         let text: &str = match (number.as_u64(), number.as_i64()) {
             (Some(number), _) => buffer.format(number),
-            (None, Some(number)) if number < 0 => buffer.format(number),
-            _ => &number.to_string(),
+            (None, Some(number)) => buffer.format(number),
+            (None, None) => {
+                short = ArrayString::<32>::new();
+                // A feature of serde_json has numbers of any length.
+                if write!(short, "{number}").is_ok() {
+                    &short
+                } else {
+                    long = number.to_string();
+                    &long
+                }
+            }
         };
-        if self.logging == ArgumentLogging::Masked && text::is_secret_number(text) {
+        if self.reading != Reading::Nothing
+            && self.logging == ArgumentLogging::Masked
+            && text::is_secret_number(text)
+        {
             self.out.string(MASK);
         } else {
             self.out.literal(text);
@@ -133,14 +162,15 @@ impl Render {
     }
 
     fn masks(&self) -> bool {
-        self.reads && self.logging == ArgumentLogging::Masked
+        self.reading == Reading::Secrets && self.logging == ArgumentLogging::Masked
     }
 
     fn read<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        if self.reads {
-            text::redacted(text)
-        } else {
-            text::hooked(text)
+        match self.reading {
+            Reading::Secrets => text::redacted(text),
+            Reading::Values => text::hooked(text),
+            // The writer cuts it.
+            Reading::Nothing => Cow::Borrowed(text),
         }
     }
 }

@@ -59,12 +59,12 @@ impl Writer {
         self.out.push(':');
     }
 
-    /// A key that needs no escaping.
+    /// A key as [`key!`](super::line::key) writes it.
+    #[inline]
     pub(super) fn known_key(&mut self, key: &'static str) {
-        self.item();
-        self.out.push('"');
+        // The first member has no comma.
+        let key = if self.follows_another { key } else { &key[1..] };
         self.out.push_str(key);
-        self.out.push_str("\":");
     }
 
     /// A string that needs no escaping and is never cut.
@@ -92,8 +92,13 @@ impl Writer {
 
     /// A string, cut after this many bytes.
     pub(super) fn string_within(&mut self, text: &str, room: usize) {
+        self.out.reserve(text.len().min(room) + 2);
         self.out.push('"');
-        escape(&mut self.out, text, room.max(CUT.len()));
+        if text.len() <= room && plain_length(text.as_bytes()) == text.len() {
+            self.out.push_str(text);
+        } else {
+            escape(&mut self.out, text, room.max(CUT.len()));
+        }
         self.out.push('"');
         self.follows_another = true;
     }
@@ -176,17 +181,31 @@ fn push_escaped(out: &mut String, before: char, c: char) {
     }
 }
 
-/// How many characters need no escaping: by sixteen, without a branch for each, then one by one.
+/// How many characters need no escaping: by eight, then one by one.
 fn plain_length(text: &[u8]) -> usize {
-    let (chunks, _) = text.as_chunks::<16>();
-    let is_plain_chunk =
-        |chunk: &&[u8; 16]| chunk.iter().fold(true, |all, byte| all & is_plain(*byte));
-    let whole = 16 * chunks.iter().take_while(is_plain_chunk).count();
-    let rest = text[whole..].iter();
-    whole
+    let (words, _) = text.as_chunks::<8>();
+    let whole = words
+        .iter()
+        .take_while(|word| is_plain_word(u64::from_ne_bytes(**word)))
+        .count();
+    let rest = text[8 * whole..].iter();
+    8 * whole
         + rest
             .take_while(|byte| IS_PLAIN[usize::from(**byte)])
             .count()
+}
+
+/// Whether [`is_plain`] holds for all eight bytes.
+fn is_plain_word(word: u64) -> bool {
+    let all = |byte: u8| u64::from_ne_bytes([byte; 8]);
+    // Has the high bit of the first byte that is such a character.
+    let is = |byte| {
+        let difference = word ^ all(byte);
+        difference.wrapping_sub(all(1)) & !difference
+    };
+    let is_below_a_space = word.wrapping_sub(all(b' '));
+    let is_other = word | is_below_a_space | is(b'"') | is(b'\\') | is(0x7f);
+    is_other & all(0x80) == 0
 }
 
 static IS_PLAIN: [bool; 256] = {

@@ -1,6 +1,14 @@
 use super::json::Writer;
 use crate::failure::{Code, NAME_LIMIT};
 
+/// A key that needs no escaping, with all that stands around it, so that it is written in one piece.
+macro_rules! key {
+    ($key:literal) => {
+        concat!(",\"", $key, "\":")
+    };
+}
+pub(super) use key;
+
 const CODE_LIMIT: usize = 64;
 
 /// The members of a line. Those without a value are left out.
@@ -45,8 +53,8 @@ impl Line {
 
     pub(super) fn code(&mut self, code: Option<&Code>) {
         match code {
-            Some(Code::Text(text)) => self.text("code", text, CODE_LIMIT),
-            Some(Code::Number(number)) => self.number("code", *number),
+            Some(Code::Text(text)) => self.text(key!("code"), text, CODE_LIMIT),
+            Some(Code::Number(number)) => self.number(key!("code"), *number),
             None => {}
         }
     }

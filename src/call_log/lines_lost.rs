@@ -1,6 +1,6 @@
 use super::{
     clock::{now, timestamp},
-    line::Line,
+    line::{Line, key},
 };
 use tracing::Level;
 
@@ -8,10 +8,10 @@ use tracing::Level;
 pub(super) fn report(lost: u64) -> String {
     let mut line = Line::with_capacity(128);
     line.0.begin('{');
-    line.word("timestamp", &timestamp(now()));
-    line.word("level", Level::WARN.as_str());
-    line.word("event", "lines_lost");
-    line.number("lost", lost);
+    line.word(key!("timestamp"), &timestamp(now()));
+    line.word(key!("level"), Level::WARN.as_str());
+    line.word(key!("event"), "lines_lost");
+    line.number(key!("lost"), lost);
     line.0.end('}');
     let mut line = line.0.finish();
     line.push('\n');

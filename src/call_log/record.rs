@@ -1,4 +1,7 @@
-use super::{clock::timestamp, line::Line};
+use super::{
+    clock::timestamp,
+    line::{Line, key},
+};
 use crate::{
     call::{Method, Route},
     failure::{Class, Code, Delivery, Failure, NAME_LIMIT, Stopped},
@@ -270,43 +273,43 @@ impl Record<'_> {
         let long = self.arguments.map_or(0, str::len) + self.error.map_or(0, str::len);
         let mut line = Line::with_capacity(512 + long);
         line.0.begin('{');
-        line.word("timestamp", &timestamp(self.ended));
-        line.word("level", self.level.as_str());
-        line.word("event", "call");
-        line.word("method", self.method.as_str());
-        line.text(self.method.subject(), self.name, NAME_LIMIT);
-        line.json("arguments", self.arguments);
-        line.word("outcome", self.outcome.as_str());
-        line.flag("is_error", self.is_error);
-        line.flag("retried", Some(self.attempts > 1));
-        line.number("attempts", self.attempts);
-        line.number("latency_ms", self.latency.as_millis());
-        line.number("waited_ms", self.waited.as_millis());
+        line.word(key!("timestamp"), &timestamp(self.ended));
+        line.word(key!("level"), self.level.as_str());
+        line.word(key!("event"), "call");
+        line.word(key!("method"), self.method.as_str());
+        line.text(subject(self.method), self.name, NAME_LIMIT);
+        line.json(key!("arguments"), self.arguments);
+        line.word(key!("outcome"), self.outcome.as_str());
+        line.flag(key!("is_error"), self.is_error);
+        line.flag(key!("retried"), Some(self.attempts > 1));
+        line.number(key!("attempts"), self.attempts);
+        line.number(key!("latency_ms"), self.latency.as_millis());
+        line.number(key!("waited_ms"), self.waited.as_millis());
         if !self.held.is_zero() {
-            line.number("held_ms", self.held.as_millis());
+            line.number(key!("held_ms"), self.held.as_millis());
         }
         if let Some(failure) = self.failure {
-            line.word("class", failure.class().as_str());
+            line.word(key!("class"), failure.class().as_str());
             line.code(self.code());
-            line.word("delivery", failure.delivery().as_str());
+            line.word(key!("delivery"), failure.delivery().as_str());
             if let Some(wait) = failure.retry_after() {
-                line.number("retry_after_ms", wait.as_millis());
+                line.number(key!("retry_after_ms"), wait.as_millis());
             }
             if let Some(stopped) = failure.stopped() {
-                line.word("retry_stopped", stopped.as_str());
+                line.word(key!("retry_stopped"), stopped.as_str());
             }
         }
         self.write_retries(&mut line);
-        line.flag("unflagged", self.was_unflagged.then_some(true));
-        line.flag("replayed", self.was_replayed.then_some(true));
+        line.flag(key!("unflagged"), self.was_unflagged.then_some(true));
+        line.flag(key!("replayed"), self.was_replayed.then_some(true));
         if let Some(error) = self.error {
-            line.text("error", error, ERROR_LIMIT);
+            line.text(key!("error"), error, ERROR_LIMIT);
         }
-        line.word("call_id", &self.call_id.to_string());
-        line.json("request_id", self.request_id);
-        line.maybe("session_id", self.session_id);
-        line.maybe("trace_id", self.trace_id);
-        line.maybe("span_id", self.span_id);
+        line.word(key!("call_id"), &self.call_id.digits());
+        line.json(key!("request_id"), self.request_id);
+        line.maybe(key!("session_id"), self.session_id);
+        line.maybe(key!("trace_id"), self.trace_id);
+        line.maybe(key!("span_id"), self.span_id);
         line.0.end('}');
         line.0.finish()
     }
@@ -315,7 +318,7 @@ impl Record<'_> {
         if self.retries.is_empty() {
             return;
         }
-        line.0.known_key("retries");
+        line.0.known_key(key!("retries"));
         line.0.begin('[');
         for (at, retried) in self.retries.iter().enumerate() {
             if at == RETRIES_LIMIT {
@@ -324,12 +327,21 @@ impl Record<'_> {
             }
             line.0.item();
             line.0.begin('{');
-            line.word("class", retried.class().as_str());
+            line.word(key!("class"), retried.class().as_str());
             line.code(retried.code());
-            line.number("wait_ms", retried.wait().as_millis());
+            line.number(key!("wait_ms"), retried.wait().as_millis());
             line.0.end('}');
         }
         line.0.end(']');
+    }
+}
+
+/// The key of the name.
+fn subject(method: Method) -> &'static str {
+    match method {
+        Method::CallTool => key!("tool"),
+        Method::ReadResource => key!("uri"),
+        Method::GetPrompt => key!("prompt"),
     }
 }
 

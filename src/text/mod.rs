@@ -20,7 +20,7 @@ mod shapes;
 use self::keys::Key;
 pub(crate) use self::{
     hidden::{escaped, first, is_blank, is_hidden},
-    scope::{Hook, Redaction, is_secret_number, within},
+    scope::{Hook, Redaction, is_secret_number, passes_as_it_is, within},
     secrets::Secrets,
     shapes::{is_name, is_value, names_a_secret},
 };

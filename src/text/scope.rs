@@ -144,6 +144,11 @@ pub(super) fn redacted(text: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
+/// Whether [`redacted`] changes nothing: the current call has no values to mask and no hook.
+pub(crate) fn passes_as_it_is() -> bool {
+    IS_INSIDE.get() && CURRENT.with_borrow(Option::is_none)
+}
+
 /// Whether a number is a masked value of the current call.
 pub(crate) fn is_secret_number(digits: &str) -> bool {
     CURRENT.with_borrow(|current| {

@@ -35,6 +35,12 @@ impl Call {
     }
 }
 
+impl Call {
+    pub(crate) fn arguments_as_json(&self) -> String {
+        serde_json::to_string(&self.arguments).expect("JSON")
+    }
+}
+
 impl ToolCall for Call {
     fn name(&self) -> &str {
         &self.name

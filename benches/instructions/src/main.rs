@@ -2,11 +2,19 @@
 //!
 //! See [`measure`].
 
+#[path = "../../log/by_hand.rs"]
+mod by_hand;
 mod call;
 mod measure;
 #[path = "../../support/tower_retry.rs"]
 mod tower_retry;
 
+/// What the benchmarks' own modules name.
+mod support {
+    pub(crate) use crate::call::{Answer, Call};
+}
+
+use by_hand::ByHand;
 use call::{Answer, Call, Tool};
 use mcp_resilience::{
     Failure, ResilienceLayer,
@@ -21,6 +29,7 @@ use measure::Run;
 use std::{fmt::Debug, future::ready, hint::black_box, io, iter::repeat, time::Duration};
 use tower::{Layer, Service, ServiceExt, retry::RetryLayer as TowerRetryLayer, service_fn};
 use tower_retry::Attempts;
+use tracing::{Dispatch, dispatcher::with_default};
 
 const CASES: &[(&str, Run)] = &[
     ("bare", |calls| run(Tool, calls)),
@@ -48,6 +57,14 @@ const CASES: &[(&str, Run)] = &[
     ("flagged result, rendered log", |calls| {
         let flagged = Tool.map_response(flagged);
         run(preset(CallLogLayer::new(Rendered)).layer(flagged), calls);
+    }),
+    ("an event by hand, JSON subscriber", |calls| {
+        let by_hand = ByHand(preset(CallLogLayer::off()).layer(Tool));
+        with_subscriber(|| run(by_hand, calls));
+    }),
+    ("rendered log, JSON subscriber", |calls| {
+        let rendered = preset(CallLogLayer::new(Rendered)).layer(Tool);
+        with_subscriber(|| run(rendered, calls));
     }),
     ("one repeat without a wait", |calls| {
         let retry = RetryLayer::builder()
@@ -94,6 +111,12 @@ fn with_policies(log: CallLogLayer) -> ResilienceLayer {
         .policies(policies)
         .build();
     layer.expect("valid settings")
+}
+
+/// Writes events and spans to nowhere, as JSON.
+fn with_subscriber(run: impl FnOnce()) {
+    let subscriber = tracing_subscriber::fmt().json().with_writer(io::sink);
+    with_default(&Dispatch::new(subscriber.finish()), run);
 }
 
 fn run<S>(service: S, calls: usize)

@@ -5,7 +5,7 @@ use super::{
     source::Source,
     value::{self, Form},
 };
-use crate::text::first;
+use crate::text::{beginnings::Beginnings, first};
 use std::ops::Range;
 
 /// Programs whose `-p` takes a password as the next word.
@@ -51,23 +51,28 @@ fn last_part(text: &str) -> &str {
     near.rsplit(['\n', ';', '|']).next().unwrap_or(near)
 }
 
+const PASS: &str = "PASS ";
+const AUTH: &str = "AUTH ";
+
+pub(super) static BEGINNINGS: Beginnings = Beginnings::NONE.with(PASS).with(AUTH);
+
 /// The password in a command of a protocol, in upper case.
 pub(super) fn of_protocol(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let rest = &text[at..];
-    if rest.starts_with("PASS ") {
+    if rest.starts_with(PASS) {
         // Without a client's prompt it may be the result of a test (`PASS`).
         let before = text[..at].trim_end_matches(' ');
         if !before.ends_with(['>', '\u{2192}']) && !before.ends_with("C:") {
             return None;
         }
-        let value = value::at(text, at + "PASS ".len())?;
+        let value = value::at(text, at + PASS.len())?;
         return (value.form == Form::Bare && !prose::is_word(&text[value.range.clone()]))
             .then_some(value.range);
     }
-    let rest = rest.strip_prefix("AUTH ")?;
+    let rest = rest.strip_prefix(AUTH)?;
     let mechanism = ["PLAIN ", "LOGIN ", "XOAUTH2 "];
     let mechanism = mechanism.into_iter().find(|name| rest.starts_with(name));
-    let start = at + "AUTH ".len() + mechanism.map_or(0, str::len);
+    let start = at + AUTH.len() + mechanism.map_or(0, str::len);
     let word = first(&text[start..], 512).split_whitespace().next()?;
     let is_one = match mechanism {
         Some(_) => word.len() >= 8 && schemes::decoded(word).is_some(),

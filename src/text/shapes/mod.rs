@@ -21,7 +21,7 @@ mod value;
 pub(crate) use self::pairs::{is_name, is_value, names_a_secret};
 pub(super) use self::prose::{is_random, is_word};
 use self::{pairs::Pairs, source::Source};
-use super::SCAN_LIMIT;
+use super::{SCAN_LIMIT, beginnings::Beginnings};
 use std::ops::Range;
 
 /// The ranges of the secrets in a text, in order. Does not allocate if there are none.
@@ -56,21 +56,36 @@ pub(super) fn each(text: &str, see: &mut dyn FnMut(&str)) -> bool {
     is_one
 }
 
-static IS_OF_WORD: [bool; 256] = {
-    let mut table = [false; 256];
+/// The characters of words, and among them the underscore.
+static OF_WORD: [u8; 256] = {
+    let mut table = [0; 256];
     let mut byte = 0_u8;
     while byte < 128 {
-        table[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        if byte.is_ascii_alphanumeric() {
+            table[byte as usize] = LETTER;
+        }
         byte += 1;
     }
+    table[b'_' as usize] = UNDERSCORE;
     table
 };
+const LETTER: u8 = 1;
+const UNDERSCORE: u8 = 2;
+
+/// The beginnings of all words that a rule knows. Few words of prose have one.
+static WORDS: Beginnings = Beginnings::NONE
+    .with_small(&commands::BEGINNINGS)
+    .with_small(&refused::BEGINNINGS)
+    .with_small(&schemes::BEGINNINGS)
+    .with_small(&spoken::BEGINNINGS)
+    .with_small(&tokens::BEGINNINGS);
 
 struct Scan<'t> {
     text: Source<'t>,
     bytes: &'t [u8],
     found: Vec<Range<usize>>,
     pairs: Pairs,
+    /// Up to the place that is read.
     has_underscore: bool,
 }
 
@@ -81,7 +96,7 @@ impl<'t> Scan<'t> {
             bytes: text.as_bytes(),
             found: Vec::new(),
             pairs: Pairs::default(),
-            has_underscore: text.contains('_'),
+            has_underscore: false,
         }
     }
 
@@ -93,6 +108,7 @@ impl<'t> Scan<'t> {
             let secret = match byte {
                 b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' => {
                     let secret = self.word(at);
+                    self.has_underscore |= byte == b'_';
                     if secret.is_none() && !may_be_escaped {
                         at += self.rest_of_word(at + 1);
                     }
@@ -145,11 +161,16 @@ impl<'t> Scan<'t> {
     }
 
     /// A token of a known issuer, or a credential after the name of its scheme.
+    #[inline]
     fn word(&self, at: usize) -> Option<Range<usize>> {
-        let first = self.bytes[at];
-        if !(first.is_ascii_alphabetic() || first == b'1') || !self.begins_word(at) {
+        if !WORDS.may_begin_in_any_case(&self.bytes[at..]) || !self.begins_word(at) {
             return None;
         }
+        self.known_word(at)
+    }
+
+    fn known_word(&self, at: usize) -> Option<Range<usize>> {
+        let first = self.bytes[at];
         let after_name = match first | 0x20 {
             b'b' => schemes::credential(&self.text, at),
             b'a' | b'o' | b'p' | b's' | b't' | b'v' => spoken::value(&self.text, at),
@@ -210,10 +231,17 @@ impl<'t> Scan<'t> {
     }
 
     /// How many more bytes the word has.
-    fn rest_of_word(&self, at: usize) -> usize {
+    fn rest_of_word(&mut self, at: usize) -> usize {
+        let mut seen = 0;
         let rest = self.bytes[at..].iter();
-        rest.take_while(|byte| IS_OF_WORD[usize::from(**byte)])
-            .count()
+        let is_over = |byte: &u8| {
+            let class = OF_WORD[usize::from(*byte)];
+            seen |= class;
+            class == 0
+        };
+        let length = rest.clone().position(is_over).unwrap_or(rest.len());
+        self.has_underscore |= seen & UNDERSCORE != 0;
+        length
     }
 
     /// Whether a word may begin here. An escape before it is not part of the word.

@@ -7,6 +7,7 @@ use super::{
     value::{self, Form},
 };
 use crate::text::{
+    beginnings::Beginnings,
     first,
     keys::{self, Key},
 };
@@ -21,13 +22,14 @@ const FORMS: [(&str, &str); 2] = [
     ("duplicate entry ", " for key "),
 ];
 
+pub(super) static BEGINNINGS: Beginnings = Beginnings::NONE.with(FORMS[0].0).with(FORMS[1].0);
+
 /// The value in an error of a command line or of a database. The error's text begins at `at`.
 pub(super) fn before_name(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
-    // Most words end here.
-    if !matches!(text.as_bytes().get(at + 1)? | 0x20, b'n' | b'u') {
+    let rest = text.get(at..)?;
+    if !BEGINNINGS.may_begin_in_any_case(rest.as_bytes()) {
         return None;
     }
-    let rest = text.get(at..)?;
     let (begin, then) = FORMS.iter().find(|(begin, _)| {
         rest.get(..begin.len())
             .is_some_and(|word| word.eq_ignore_ascii_case(begin))

@@ -1,8 +1,12 @@
 //! `Bearer …` and `Basic …`.
 
 use super::{prose, source::Source};
-use crate::text::first;
+use crate::text::{beginnings::Beginnings, first};
 use std::ops::Range;
+
+const NAMES: [&str; 2] = ["bearer", "basic"];
+
+pub(super) static BEGINNINGS: Beginnings = Beginnings::NONE.with_all(&NAMES);
 
 /// The credential after the name of its scheme.
 pub(super) fn credential(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
@@ -11,9 +15,7 @@ pub(super) fn credential(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
         rest.get(..name.len())
             .is_some_and(|word| word.eq_ignore_ascii_case(name))
     };
-    let scheme = ["bearer", "basic"]
-        .into_iter()
-        .find(|name| is_scheme(name))?;
+    let scheme = NAMES.into_iter().find(|name| is_scheme(name))?;
     let after = &rest[scheme.len()..];
     let near = first(after, 9);
     let gap = near

@@ -33,7 +33,7 @@ const NAMES: &[&str] = &[
     "identified by",
 ];
 
-static BEGINNINGS: Beginnings = Beginnings::NONE.with_all(NAMES);
+pub(super) static BEGINNINGS: Beginnings = Beginnings::NONE.with_all(NAMES);
 
 /// The value after a name in a sentence: `the password is hunter2`, `wrong password (x)`, `pin
 /// 4711`. In quotes or brackets, any value that is not an ordinary word counts. Without them, it

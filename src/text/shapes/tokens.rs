@@ -150,7 +150,7 @@ const EXACT: &[(&str, usize, IsPart)] = &[
     ("fc-", 32, HEX),
 ];
 
-static BEGINNINGS: Beginnings = {
+pub(super) static BEGINNINGS: Beginnings = {
     let mut all = Beginnings::NONE.with(OPENAI).with(JWT);
     let mut at = 0;
     while at < ISSUERS.len() {
@@ -160,18 +160,6 @@ static BEGINNINGS: Beginnings = {
     at = 0;
     while at < EXACT.len() {
         all = all.with(EXACT[at].0);
-        at += 1;
-    }
-    all
-};
-
-/// The second and third characters of the prefixes. Few ordinary words match these and the first
-/// two.
-static NEXTS: Beginnings = {
-    let mut all = Beginnings::NONE;
-    let mut at = 0;
-    while at < ISSUERS.len() {
-        all = all.with_next(ISSUERS[at].0);
         at += 1;
     }
     all
@@ -231,11 +219,7 @@ pub(super) fn known(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
         return None;
     }
     let first = usize::from(rest[0] & 0x7f);
-    let with_first = if NEXTS.may_begin(&rest[1..]) {
-        &ISSUERS[FIRSTS[first]..FIRSTS[first + 1]]
-    } else {
-        &[]
-    };
+    let with_first = &ISSUERS[FIRSTS[first]..FIRSTS[first + 1]];
     let issued = with_first.iter().find_map(|(begin, least, is_part)| {
         // A fast check: most words differ here.
         if begin.as_bytes().get(1..3) != rest.get(1..3) {
