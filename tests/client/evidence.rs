@@ -275,6 +275,53 @@ async fn a_complete_body_that_is_not_json_is_an_invalid_answer() {
     }
 }
 
+#[tokio::test]
+async fn a_whole_body_of_the_type_of_events_that_has_none_has_come() {
+    for (body, beginning) in [
+        (&b"<html>\n<h1>Maintenance</h1>\n</html>\n"[..], "<html>"),
+        (b"upstream connect error", "upstream connect error"),
+        (
+            b"\n\nHTTP/1.1 200 OK\r\nX-Powered-By: x\r\n\r\n",
+            "HTTP/1.1 200 OK",
+        ),
+        // Compressed, although the client does not take that.
+        (b"\x1f\x8b\x08\x00\x00\n\x00\x00\xed\xbd\r\n", "\\u{1f}"),
+    ] {
+        let server = server(false, move |_| events(body.into())).await;
+        let log = Log::default();
+        let client = connect(Http::new(&*server.url), &log).await;
+        assert_eq!(book(&client).await.unwrap()["isError"], true);
+        let line = log.line();
+        assert_eq!(line["class"], "invalid_output", "{line}");
+        assert_eq!(line["delivery"], "executed", "{line}");
+        assert!(
+            line["error"].as_str().unwrap().contains(beginning),
+            "{line}"
+        );
+        assert_eq!(client.handle().generation(), 1, "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_of_events_that_ends_without_an_answer_has_lost_it() {
+    for body in [
+        "",
+        "\n",
+        ": hello\n\n",
+        "event: ping\ndata: hello\n\n",
+        "data: <html>\n\nx: y\n\n",
+        "id: 1x",
+    ] {
+        let server = server(false, move |_| events(body.into())).await;
+        let log = Log::default();
+        let client = connect(Http::new(&*server.url), &log).await;
+        assert_eq!(book(&client).await.unwrap()["isError"], true);
+        let line = log.line();
+        assert_eq!(line["class"], "connection", "{body}: {line}");
+        assert_eq!(line["delivery"], "unknown", "{body}: {line}");
+    }
+}
+
 /// A flagged result of a tool, in a JSON body or in a stream.
 fn flagged(id: &Value, content: &Value, is_stream: bool) -> Response {
     let body = json!({"jsonrpc": "2.0", "id": id, "result": {

@@ -71,6 +71,9 @@ where
                 end => {
                     self.chunks = None;
                     self.parsed.extend(self.parser.whole().map(Ok));
+                    if end.is_none() {
+                        self.parsed.extend(self.parser.other().map(Ok));
+                    }
                     let error = end.and_then(Result::err).map(HttpError::from);
                     let error = error.map(|error| Err(SseError::Body(Box::new(error))));
                     self.parsed.extend(error);

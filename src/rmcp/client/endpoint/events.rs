@@ -82,6 +82,7 @@ impl Answer {
             match self.event().await {
                 Some(Ok(Parsed::Event(event))) => self.take(event),
                 Some(Ok(Parsed::Long(long))) => self.take_long(long),
+                Some(Ok(Parsed::Other(text))) => self.take_text(&text),
                 // Broken off: the server may have the rest.
                 Some(Err(error)) => {
                     if !self.resume(BREAK).await {
@@ -167,6 +168,12 @@ impl Answer {
         for found in long.read(&mut &self.asked) {
             self.keep(found, "");
         }
+    }
+
+    /// A complete body without events came in place of the answer.
+    fn take_text(&mut self, text: &str) {
+        let text = Unreadable::new("it is neither json nor events", text);
+        self.in_its_place.get_or_insert(text);
     }
 
     fn keep(&mut self, found: Found, data: &str) {

@@ -1,9 +1,15 @@
-use crate::rmcp::{
-    client::wire::{LONGEST, Long},
-    wire::is_whole,
+use crate::{
+    failure::first,
+    rmcp::{
+        client::wire::{LONGEST, Long},
+        wire::is_whole,
+    },
 };
 use sse_stream::Sse;
 use std::mem;
+
+/// How much is kept of a body without events, in bytes.
+const OTHER: usize = 1024;
 
 /// Divides a body into events, by the standard: unknown fields are skipped, and bytes that are not
 /// UTF-8 are read with replacement characters. Lines of JSON without a field name count as data,
@@ -21,6 +27,18 @@ pub(super) struct Parser {
     size: usize,
     /// The rest of an event that is too long.
     long: Option<Long>,
+    kind: Kind,
+}
+
+/// What a body has been so far.
+#[derive(Clone, Debug, Default)]
+enum Kind {
+    #[default]
+    Empty,
+    /// It has a part of an event.
+    Events,
+    /// It has none, and begins with this line.
+    Other(String),
 }
 
 #[derive(Debug)]
@@ -28,6 +46,8 @@ pub(super) enum Parsed {
     Event(Sse),
     /// An event that is longer than 16 MiB.
     Long(Long),
+    /// The beginning of a complete body that has no events, such as a page of a proxy.
+    Other(String),
 }
 
 impl Parser {
@@ -65,6 +85,7 @@ impl Parser {
             line: self.line.clone(),
             event: self.event.clone(),
             long: None,
+            kind: self.kind.clone(),
             ..*self
         };
         if !rest.line.is_empty() {
@@ -76,6 +97,17 @@ impl Parser {
         }
         *self = rest;
         self.end_event()
+    }
+
+    /// What came in place of events, at the end of the body.
+    pub(super) fn other(&mut self) -> Option<Parsed> {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        match mem::take(&mut self.kind) {
+            Kind::Other(text) => Some(Parsed::Other(text)),
+            Kind::Empty | Kind::Events => None,
+        }
     }
 
     fn add(&mut self, part: &[u8]) {
@@ -143,8 +175,16 @@ impl Parser {
                 self.is_bare = true;
                 add_line(&mut event.data, line);
             }
-            _ => {}
+            // A comment.
+            "" | "id" | "retry" => {}
+            _ => {
+                if matches!(self.kind, Kind::Empty) && !line.trim().is_empty() {
+                    self.kind = Kind::Other(first(line, OTHER).to_owned());
+                }
+                return;
+            }
         }
+        self.kind = Kind::Events;
     }
 }
 
@@ -166,6 +206,7 @@ mod tests {
         let data = parsed.iter().map(|parsed| match parsed {
             Parsed::Event(event) => event.data.as_deref().unwrap_or("none"),
             Parsed::Long(_) => "long",
+            Parsed::Other(_) => "other",
         });
         data.collect()
     }

@@ -98,7 +98,7 @@ fn in_event(text: &str) -> Option<Value> {
     events.extend(parser.whole());
     events.into_iter().find_map(|event| match event {
         Parsed::Event(event) => json::read(&event.data?).ok().filter(Value::is_object),
-        Parsed::Long(_) => None,
+        Parsed::Long(_) | Parsed::Other(_) => None,
     })
 }
 

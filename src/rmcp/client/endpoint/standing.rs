@@ -108,6 +108,7 @@ impl Standing {
                         self.keep(found);
                     }
                 }
+                Some(Ok(Parsed::Other(_))) => {}
                 Some(Err(_)) | None => {
                     if since.elapsed() >= LASTED {
                         self.in_vain = 0;

@@ -11,6 +11,10 @@ pub(super) enum Kind {
     Resource,
     Prompt,
     ToolList,
+    ResourceList,
+    TemplateList,
+    PromptList,
+    Completion,
     /// Requests whose result has no members.
     Empty,
     Other,
@@ -34,6 +38,10 @@ impl Asked {
             ClientRequest::ReadResourceRequest(_) => Kind::Resource,
             ClientRequest::GetPromptRequest(_) => Kind::Prompt,
             ClientRequest::ListToolsRequest(_) => Kind::ToolList,
+            ClientRequest::ListResourcesRequest(_) => Kind::ResourceList,
+            ClientRequest::ListResourceTemplatesRequest(_) => Kind::TemplateList,
+            ClientRequest::ListPromptsRequest(_) => Kind::PromptList,
+            ClientRequest::CompleteRequest(_) => Kind::Completion,
             ClientRequest::PingRequest(_)
             | ClientRequest::SetLevelRequest(_)
             | ClientRequest::SubscribeRequest(_)

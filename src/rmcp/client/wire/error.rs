@@ -6,11 +6,17 @@ use serde_json::{Value, json};
 pub(in crate::rmcp::client) fn read(error: Value) -> ErrorData {
     let Value::Object(mut error) = error else {
         let code = code(&error).unwrap_or_default();
-        return ErrorData::new(ErrorCode(code), message(Some(error)), None);
+        return ErrorData::new(ErrorCode(code), text(error), None);
     };
     let said = error.remove("code").filter(|code| !code.is_null());
     let data = error.remove("data").filter(|data| !data.is_null());
-    let message = message(error.remove("message").filter(|text| !text.is_null()));
+    let message = error.remove("message").filter(|text| !text.is_null());
+    let message = match message {
+        Some(message) => text(message),
+        // The server may say it in members of its own.
+        None if error.values().any(|value| !is_blank(value)) => Value::Object(error).to_string(),
+        None => "the server gave no message".to_owned(),
+    };
     let known = said.as_ref().and_then(code);
     // A word is the server's own code, and is read from the data.
     let data = match (data, known, said) {
@@ -52,10 +58,9 @@ fn code(said: &Value) -> Option<i32> {
     i32::try_from(code?).ok()
 }
 
-fn message(said: Option<Value>) -> String {
+fn text(said: Value) -> String {
     match said {
-        Some(Value::String(text)) => text,
-        Some(other) => other.to_string(),
-        None => "the server gave no message".to_owned(),
+        Value::String(text) => text,
+        other => other.to_string(),
     }
 }

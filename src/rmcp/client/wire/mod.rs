@@ -38,11 +38,13 @@
 //! | an error that is a text or another value | an error with that text, code 0 |
 //! | an error code as a float or a text with a number | that code |
 //! | an error code that is missing or out of range | code 0; a word as code stands in `data.code` unless there is `data` |
-//! | an error message that is not a text, or missing | its JSON, or `the server gave no message` |
+//! | an error message that is not a text | its JSON |
+//! | an error without a message | the JSON of its other members, or `the server gave no message` |
 //! | a result that is not an object | unreadable; `{}` for requests whose result has no members, such as `ping` |
 //! | a result of a tool without `content`, `structuredContent` or a flag that is true | unreadable, since rmcp takes it for a success |
 //! | `content` of a tool as a text or as one block; a text in it | a list of one block; a text block |
 //! | `isError` as `"true"`, `"false"`, 1 or 0 | the flag; another value: unreadable |
+//! | such a flag under `is_error`, `IsError` and the like | the flag |
 //! | a block that rmcp cannot read | without `annotations` and `_meta`, if that helps; else a text block that names its type and the reason |
 //! | no block can be read, and there is no `structuredContent` | unreadable |
 //! | invalid JSON, the syntax of another language (`{'id': 1}`), nested deeper than 127, longer than 16 MiB, more than 1,048,576 values | unreadable, if a scan finds a running id |
@@ -62,8 +64,9 @@
 //! A request is alone with its answer, so a result or an error without an id is its answer. A
 //! complete body without an answer is unreadable. An event of any kind is the answer if it has the
 //! id. Other events are skipped, except for the kinds `message` and `error`. If the stream then ends
-//! normally without an answer, and some event looked like JSON, that event is unreadable. A body or a
-//! stream that breaks off is lost instead, unless its answer is complete.
+//! normally without an answer, and some event looked like JSON, that event is unreadable. So is a
+//! complete body that has no events, such as a page of a proxy. A body or a stream that breaks off is
+//! lost instead, unless its answer is complete.
 //!
 //! | What comes | Is |
 //! |---|---|

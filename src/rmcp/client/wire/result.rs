@@ -1,6 +1,8 @@
 use super::{asked::Kind, content::Content};
 use ::rmcp::model::{
-    CallToolResult, GetPromptResult, ListToolsResult, ReadResourceResult, ServerResult,
+    CallToolResult, CompleteResult, GetPromptResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ReadResourceResult,
+    ServerResult,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -30,7 +32,7 @@ impl From<ServerResult> for Read {
 ///
 /// Why it cannot be read.
 pub(super) fn read(result: Value, kind: Kind) -> Result<Read, String> {
-    let result = match (result, kind) {
+    let mut result = match (result, kind) {
         (result @ Value::Object(_), _) => result,
         (_, Kind::Empty) => return Ok(ServerResult::empty(()).into()),
         (other, _) => return Err(format!("its result is {}, not an object", name(&other))),
@@ -39,15 +41,43 @@ pub(super) fn read(result: Value, kind: Kind) -> Result<Read, String> {
         Kind::Tool if says_nothing(&result) && interim(&result).is_none() => {
             Err("its result is empty".to_owned())
         }
-        Kind::Tool => match CallToolResult::deserialize(&result) {
-            Ok(result) => Ok(ServerResult::CallToolResult(result).into()),
-            Err(_) => tool(result),
-        },
+        Kind::Tool => {
+            let is_changed = flag_by_other_name(&mut result);
+            match CallToolResult::deserialize(&result) {
+                Ok(result) => Ok(Read {
+                    is_whole: !is_changed,
+                    ..Read::from(ServerResult::CallToolResult(result))
+                }),
+                Err(_) => tool(result),
+            }
+        }
         Kind::Resource => typed::<ReadResourceResult>(&result),
         Kind::Prompt => typed::<GetPromptResult>(&result),
         Kind::ToolList => typed::<ListToolsResult>(&result),
+        Kind::ResourceList => typed::<ListResourcesResult>(&result),
+        Kind::TemplateList => typed::<ListResourceTemplatesResult>(&result),
+        Kind::PromptList => typed::<ListPromptsResult>(&result),
+        Kind::Completion => typed::<CompleteResult>(&result),
         Kind::Empty | Kind::Other => any(&result),
     }
+}
+
+/// Flags the result of a tool if the server wrote the flag in another way, such as `is_error`. rmcp
+/// would take the failure for a success.
+fn flag_by_other_name(result: &mut Value) -> bool {
+    const FLAG: &str = "isError";
+    let Value::Object(members) = result else {
+        return false;
+    };
+    let is_flag =
+        |name: &str| name != FLAG && name.replace(['_', '-'], "").eq_ignore_ascii_case(FLAG);
+    let is_flagged = members
+        .iter()
+        .any(|(name, value)| is_flag(name) && flag(value) == Ok(true));
+    if is_flagged {
+        members.insert(FLAG.to_owned(), json!(true));
+    }
+    is_flagged
 }
 
 /// A result of that type, or one that announces a later one.
