@@ -82,17 +82,30 @@ async fn a_session_that_is_gone_is_replaced_also_where_nothing_says_that_the_cal
 
 #[tokio::test]
 async fn a_refusal_with_an_unknown_message_starts_a_probe_of_the_session() {
-    let bodies = [
-        "",
-        "Bad Request",
-        "your session has been evicted",
-        r#"{"error":"stale handle"}"#,
-        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no such handle"}}"#,
-        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"handshake first"}}"#,
-    ];
-    for body in bodies {
+    for (code, body) in [
+        (400, ""),
+        (400, "Bad Request"),
+        (400, "your session has been evicted"),
+        (400, r#"{"error":"stale handle"}"#),
+        (
+            400,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no such handle"}}"#,
+        ),
+        (
+            400,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"handshake first"}}"#,
+        ),
+        (409, "stale handle"),
+        (422, r#"{"detail":"who are you?"}"#),
+        (440, "Login timeout"),
+        (500, "Internal Server Error"),
+        (
+            500,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"KeyError"}}"#,
+        ),
+    ] {
         let first = |id: &Value, before| (before == 0).then(|| result(id, &json!({})));
-        let server = forgetful(400, body, first).await;
+        let server = forgetful(code, body, first).await;
         let log = Log::default();
         let client = connect(&server, &log).await;
         within("the ping in a new session", async {
@@ -101,7 +114,7 @@ async fn a_refusal_with_an_unknown_message_starts_a_probe_of_the_session() {
             }
         })
         .await;
-        assert!(!is_good(&client).await, "{body}");
+        assert!(!is_good(&client).await, "{code} {body}");
         assert_eq!(
             server.count("tools/call"),
             1,
@@ -113,7 +126,21 @@ async fn a_refusal_with_an_unknown_message_starts_a_probe_of_the_session() {
             }
         })
         .await;
-        assert_eq!(client.handle().generation(), 2, "{body}");
+        assert_eq!(client.handle().generation(), 2, "{code} {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_error_that_names_the_session_has_lost_it_and_may_have_run_the_call() {
+    for body in ["Session not found", r#"{"error":"unknown session"}"#] {
+        let server = forgetful(500, body, |_, _| None).await;
+        let log = Log::default();
+        let client = connect(&server, &log).await;
+        assert!(!is_good(&client).await, "{body}");
+        let line = log.line();
+        assert_eq!(line["class"], "session_lost", "{line}");
+        assert_eq!(line["delivery"], "unknown", "{line}");
+        assert!(is_good(&client).await, "{body}");
     }
 }
 
@@ -153,12 +180,16 @@ async fn a_bad_request_does_not_end_a_session_that_answers_a_ping() {
 
 #[tokio::test]
 async fn a_server_that_refuses_pings_keeps_its_session() {
-    let bodies = [
-        "Bad Request",
-        r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"what is a ping?"}}"#,
-    ];
-    for body in bodies {
-        let server = forgetful(400, body, |_, _| None).await;
+    for (code, body) in [
+        (400, "Bad Request"),
+        (
+            400,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"what is a ping?"}}"#,
+        ),
+        (409, "Conflict"),
+        (500, "Internal Server Error"),
+    ] {
+        let server = forgetful(code, body, |_, _| None).await;
         let log = Log::default();
         let client = connect(&server, &log).await;
         // The second probe begins after the verdict of the first.
@@ -169,6 +200,6 @@ async fn a_server_that_refuses_pings_keeps_its_session() {
             }
         })
         .await;
-        assert_eq!(client.handle().generation(), 1, "{body}");
+        assert_eq!(client.handle().generation(), 1, "{code} {body}");
     }
 }

@@ -61,7 +61,7 @@ const CALLS: usize = 4096;
 /// | nothing listens, no such host | `Connection` | not sent |
 /// | the connection broke later | `Connection` | unknown |
 /// | any 4xx, or a JSON-RPC error, with the text of an SDK for a lost session, on a connection that has one | `SessionLost` | refused |
-/// | 404 or 410 with a session, without such words | `SessionLost` | unknown |
+/// | a 5xx with such a text, or 404 or 410 without one, on a connection that has a session | `SessionLost` | unknown |
 /// | 401, 403 | `Unauthorized`, `Forbidden` | refused |
 /// | 408 with a `Retry-After`: the request did not arrive (RFC 9110, section 15.5.9) | `Timeout` | refused |
 /// | 408 without: servers with a slow handler send it too | `Timeout` | unknown |
@@ -71,13 +71,15 @@ const CALLS: usize = 4096;
 /// | a redirect to another server, or to a GET | `Disabled` | unknown |
 /// | any other with a JSON-RPC error | what the error means | |
 /// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | unknown |
-/// | 400 with a session and an unknown text: the same. If the server has answered the `ping` after the dial, another one tells whether the session is lost | `InvalidInput` | unknown |
 /// | any other 5xx | `Upstream` | unknown |
 /// | a complete answer that is not JSON or not an MCP message | `InvalidOutput` | executed |
 ///
 /// The wait is the longest of all `Retry-After` lines and of the body, which may be any JSON. For a
 /// JSON-RPC error -32023, only its `retryAfterMs` counts. A `Retry-After` beside a status 200 is the
 /// wait of an error or a flagged result in the body. It never permits a repeat.
+///
+/// Most of these 4xx and a 500 leave open whether the session is lost. If the server has answered the
+/// `ping` after the dial, another one tells.
 ///
 /// An answer without an id belongs to its request, since there is no other. A complete body or stream
 /// without a readable answer, or with the answer to another request, is `InvalidOutput`, executed. So

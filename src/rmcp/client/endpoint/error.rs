@@ -189,12 +189,17 @@ impl HttpRefusal {
         failure.with_retry_after(self.hint(said.as_ref()))
     }
 
-    /// Whether the session may be wrong, by an unknown text. Errors of JSON-RPC itself are about the request.
+    /// Whether the session may be lost, although nothing that is known says so. Errors of JSON-RPC itself
+    /// are about the request, and so are some statuses. A server that does not expect an unknown session
+    /// fails with a 500.
     fn may_mean_session(&self) -> bool {
         let is_of_request = |error: &RpcError| matches!(error.code, -32700 | -32603..=-32601);
-        self.had_session
-            && self.status == StatusCode::BAD_REQUEST
-            && !self.error.as_ref().is_some_and(is_of_request)
+        let is_open = match self.status.as_u16() {
+            401 | 403 | 408 | 413..=415 | 429 => false,
+            400..=499 => !self.error.as_ref().is_some_and(is_of_request),
+            status => status == 500,
+        };
+        self.had_session && is_open
     }
 
     /// The longest wait anywhere in the answer. By its proposal, -32023 has one that wins over the
@@ -235,6 +240,10 @@ impl HttpRefusal {
             if matches!(self.status, StatusCode::NOT_FOUND | StatusCode::GONE) {
                 return Some((Class::SessionLost, Delivery::Unknown));
             }
+        }
+        // It may have run into that after the tool ran.
+        if self.had_session && self.status.is_server_error() && self.says_session_is_gone() {
+            return Some((Class::SessionLost, Delivery::Unknown));
         }
         let header = self.retry_after.as_deref();
         let has_time = header.and_then(retry_after::in_header).is_some();
