@@ -17,10 +17,13 @@ impl Class {
 /// The unit of a bare number in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
+    Nanoseconds,
+    Microseconds,
     Milliseconds,
     Seconds,
     Minutes,
     Hours,
+    Days,
     /// A point in time instead of a length.
     Instant,
 }

@@ -20,8 +20,8 @@ const DEPTH: usize = 4;
 const NAMES: &[&str] = &[
     // Names for what happened.
     "message", "msg", "detail", "description", "title", "type", "kind", "instance", "reason", "code",
-    "errcode", "status", "statuscode", "statustext", "statusmessage", "category", "class", "severity",
-    "level", "causechain", "issues", "field", "fields", "param", "parameter", "argument",
+    "errcode", "statustext", "statusmessage", "category", "class", "severity", "level", "causechain",
+    "issues", "field", "fields", "param", "parameter", "argument",
     // Where, and which call it was.
     "service", "server", "tool", "toolname", "method", "path", "endpoint", "scope", "plan",
     "requestid", "traceid", "spanid", "correlationid", "errorid", "timestamp", "time", "date", "jsonrpc",
@@ -50,6 +50,14 @@ const OF_THE_CALL: &[&str] = &[
 /// Members that describe a failure if they are false.
 const SUCCESS: &[&str] = &["ok", "success", "succeeded", "successful"];
 
+/// Words of a status that tell of a failure. A status such as `partial` tells of something that was
+/// done.
+#[rustfmt::skip]
+const FAILED: &[&str] = &[
+    "error", "fail", "failed", "failure", "rejected", "refused", "denied", "declined", "blocked",
+    "throttled", "busy", "overloaded", "toomanyrequests", "serviceunavailable",
+];
+
 /// Lists of what is wrong.
 const LISTS: &[&str] = &["details", "errors"];
 
@@ -63,6 +71,9 @@ fn is_told(object: &Object, lookup: Lookup<'_>, depth: usize) -> bool {
         return false;
     };
     object.iter().all(|(key, value)| {
+        if is_one_of(known::STATUS, key) {
+            return is_failed(value, lookup);
+        }
         if says_nothing(value) || is_one_of(NAMES, key) || is_own(key, lookup) {
             return true;
         }
@@ -94,6 +105,22 @@ fn is_told(object: &Object, lookup: Lookup<'_>, depth: usize) -> bool {
     })
 }
 
+/// Whether a status is that of a failure: a number that is no success of HTTP, or a word.
+fn is_failed(status: &Value, lookup: Lookup<'_>) -> bool {
+    let is_number = |number: f64| !(100.0..400.0).contains(&number);
+    match status {
+        Value::Number(number) => number.as_f64().is_some_and(is_number),
+        Value::String(text) => {
+            let first = text.split_whitespace().next().unwrap_or_default();
+            match first.parse() {
+                Ok(number) => is_number(number),
+                Err(_) => text.is_empty() || lookup.word(text).is_some() || is_one_of(FAILED, text),
+            }
+        }
+        other => says_nothing(other),
+    }
+}
+
 /// Whether an item says what is wrong. In a batch it may say what was done.
 fn is_problem(item: &Value, lookup: Lookup<'_>, depth: usize) -> bool {
     match item {
@@ -107,7 +134,6 @@ fn is_problem(item: &Value, lookup: Lookup<'_>, depth: usize) -> bool {
 fn is_own(key: &str, lookup: Lookup<'_>) -> bool {
     lookup.is_code_field(key)
         || lookup.unit(key).is_some()
-        || is_one_of(known::STATUS, key)
         || known::FINAL
             .iter()
             .any(|(field, _)| is_one_of(&[*field], key))

@@ -152,6 +152,12 @@ pub(super) const INSTANTS: &[&str] = &[
 /// The endings of these names. No single letters: `retryDelays` is a list of settings.
 #[rustfmt::skip]
 pub(super) const UNITS: &[(&str, Unit)] = &[
+    ("ns",           Unit::Nanoseconds),
+    ("nanos",        Unit::Nanoseconds),
+    ("nanoseconds",  Unit::Nanoseconds),
+    ("us",           Unit::Microseconds),
+    ("micros",       Unit::Microseconds),
+    ("microseconds", Unit::Microseconds),
     ("ms",           Unit::Milliseconds),
     ("msec",         Unit::Milliseconds),
     ("msecs",        Unit::Milliseconds),
@@ -168,6 +174,8 @@ pub(super) const UNITS: &[(&str, Unit)] = &[
     ("minutes",      Unit::Minutes),
     ("hour",         Unit::Hours),
     ("hours",        Unit::Hours),
+    ("day",          Unit::Days),
+    ("days",         Unit::Days),
 ];
 
 /// The object in which an envelope speaks of the call.

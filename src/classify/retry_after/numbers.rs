@@ -8,12 +8,14 @@ pub(super) fn is_iso(word: &str) -> bool {
     iso_pieces(word).is_some()
 }
 
-/// Year, month and day, with a year of any length from four if they are separate.
+/// Year, month and day, with a year of any length from four if they are separate. JavaScript writes a
+/// sign before a longer one.
 pub(super) fn iso_pieces(word: &str) -> Option<(&str, &str, &str)> {
     if word.len() == 8 && is_digits(word) {
         return Some((&word[..4], &word[4..6], &word[6..]));
     }
-    let mut pieces = word.split(['-', '/']);
+    let unsigned = word.strip_prefix('+').unwrap_or(word);
+    let mut pieces = unsigned.split(['-', '/']);
     let (year, month, day) = (pieces.next()?, pieces.next()?, pieces.next()?);
     let is_short = |piece: &str| matches!(piece.len(), 1 | 2) && is_digits(piece);
     let is_date = year.len() >= 4 && is_digits(year) && is_short(month) && is_short(day);

@@ -5,7 +5,7 @@ use std::time::Duration;
 pub(super) const SECOND: u128 = 1_000_000_000;
 pub(super) const MINUTE: u128 = 60 * SECOND;
 pub(super) const HOUR: u128 = 60 * MINUTE;
-const DAY: u128 = 24 * HOUR;
+pub(super) const DAY: u128 = 24 * HOUR;
 const WEEK: u128 = 7 * DAY;
 // The longest month and the longest year, as a wait is a floor.
 const MONTH: u128 = 31 * DAY;

@@ -2,7 +2,7 @@
 
 use super::{
     date,
-    span::{self, HOUR, MINUTE, SECOND},
+    span::{self, DAY, HOUR, MINUTE, SECOND},
     text::{self, LONGEST_LIST},
 };
 use crate::classify::lookup::{Unit, is_one_of};
@@ -34,10 +34,13 @@ fn read_within(value: &Value, unit: Unit, depth: usize) -> Option<Duration> {
 
 fn bare(number: &str, unit: Unit) -> Option<Duration> {
     let nanos = match unit {
+        Unit::Nanoseconds => 1,
+        Unit::Microseconds => SECOND / 1_000_000,
         Unit::Milliseconds => SECOND / 1_000,
         Unit::Seconds => SECOND,
         Unit::Minutes => MINUTE,
         Unit::Hours => HOUR,
+        Unit::Days => DAY,
         Unit::Instant => {
             // `inf` and `nan` do not count as numbers.
             let is_number = number.starts_with(|c: char| c.is_ascii_digit() || c == '.');

@@ -32,6 +32,12 @@ fn beside_other_things() -> Vec<Value> {
         json!({"last_error": {"retryable": true}}),
         json!({"code": "rate_limited", "mail_error": "refused"}),
         json!({"code": "rate_limited", "message": "x", "provider": "mail.example"}),
+        json!({"code": "rate_limited", "message": "2 of 5 sent", "status": "partial"}),
+        json!({"code": "at_capacity", "status": "partially_completed"}),
+        json!({"error": {"code": "service_unavailable", "status": "sent"}}),
+        json!({"code": "rate_limited", "message": "x", "status": 201}),
+        json!({"code": "rate_limited", "message": "x", "statusCode": "202 Accepted"}),
+        json!({"isError": true, "retryable": true, "status": "done"}),
     ]
 }
 
@@ -57,6 +63,11 @@ async fn a_refusal_beside_what_servers_tell_of_a_failure_is_of_the_call() {
         json!({"code": "rate_limited", "details": [{"@type": "google.rpc.QuotaFailure", "violations": []}]}),
         json!({"toolError": {"code": "rate_limited", "errors": [{"path": "/a", "message": "x"}, "y"]}}),
         json!({"error": {"data": {"code": "rate_limited", "trace_id": "t", "retry_after_ms": 5}}}),
+        json!({"code": "rate_limited", "message": "x", "status": "failed"}),
+        json!({"code": "rate_limited", "message": "x", "status": "429 Too Many Requests"}),
+        json!({"code": "rate_limited", "message": "x", "status": "RESOURCE_EXHAUSTED"}),
+        json!({"code": "rate_limited", "message": "x", "status": 0, "statusText": "Too Many Requests"}),
+        json!({"code": "rate_limited", "message": "x", "status": "", "statusMessage": null}),
     ];
     for envelope in envelopes {
         let structured = || Ok(Answer::envelope(envelope.clone()));

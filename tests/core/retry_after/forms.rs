@@ -57,6 +57,22 @@ fn a_comma_cuts_neither_a_length_of_time_nor_a_date_nor_a_number() {
 }
 
 #[test]
+fn a_name_may_end_in_any_unit() {
+    for (name, value, expected) in [
+        ("retry_after_days", 1, Duration::from_secs(86_400)),
+        ("retryInHours", 1, Duration::from_secs(3_600)),
+        ("wait_us", 5_000, Duration::from_millis(5)),
+        ("retryDelayMicroseconds", 5_000, Duration::from_millis(5)),
+        ("retryAfterNs", 5_000_000, Duration::from_millis(5)),
+        ("backoff_nanos", 5_000_000, Duration::from_millis(5)),
+    ] {
+        assert_eq!(in_json(&json!({name: value})), Some(expected), "{name}");
+        let text = value.to_string();
+        assert_eq!(in_json(&json!({name: text})), Some(expected), "{name}");
+    }
+}
+
+#[test]
 fn a_length_of_time_is_read_in_every_form() {
     let minutes = |minutes: u64| seconds(60 * minutes);
     for text in [
@@ -103,6 +119,7 @@ fn a_length_of_time_is_read_in_every_form() {
         "never",
         "Forever",
         "PT99999999999999999999999H",
+        "+275760-09-13T00:00:00.000Z",
     ] {
         assert_eq!(in_header(text), Some(Duration::MAX), "{text}");
         assert_eq!(
