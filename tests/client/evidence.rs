@@ -89,18 +89,54 @@ async fn the_longest_of_several_retry_after_headers_counts() {
     }
 }
 
+/// An error of a rate limit with a long `Retry-After` beside it, as a refusal, a body or an event.
+fn limited(seen: &Seen, carrier: usize, data: &Value) -> Response {
+    let limited = json!({"code": -32023, "message": "slow down", "data": data});
+    let id = &seen.message["id"];
+    let response = match carrier {
+        0 => error(id, 429, &limited),
+        1 => error(id, 200, &limited),
+        _ => {
+            let answer = json!({"jsonrpc": "2.0", "id": id, "error": limited});
+            events(format!("data: {answer}\n\n").into())
+        }
+    };
+    with_headers(response, &["3600"])
+}
+
 #[tokio::test]
 async fn the_wait_of_a_rate_limit_error_beats_the_header_beside_it() {
-    let limited = json!({"code": -32023, "message": "slow down", "data": {"retryAfterMs": 10}});
-    let server = server(false, move |seen| {
-        with_headers(error(&seen.message["id"], 429, &limited), &["3600"])
-    })
-    .await;
-    let log = Log::default();
-    let client = connect(Http::new(&*server.url), &log).await;
-    assert_ne!(book(&client).await.unwrap()["isError"], true);
-    assert_eq!(server.count("tools/call"), 2);
-    assert!(log.line()["retries"][0]["wait_ms"].as_u64().unwrap() >= 10);
+    for carrier in 0..3 {
+        for own in [json!(10), json!("10"), json!(10.0)] {
+            let data = json!({"retryAfterMs": own});
+            let server = server(false, move |seen| limited(seen, carrier, &data)).await;
+            let log = Log::default();
+            let client = connect(Http::new(&*server.url), &log).await;
+            assert_ne!(book(&client).await.unwrap()["isError"], true, "{carrier}");
+            assert_eq!(server.count("tools/call"), 2, "{carrier}");
+            let wait = &log.line()["retries"][0]["wait_ms"];
+            assert!(wait.as_u64().unwrap() >= 10, "{carrier}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_rate_limit_error_without_the_wait_of_its_proposal_leaves_the_header_its_meaning() {
+    for carrier in 0..3 {
+        for data in [
+            json!({"retryAfter": 0.01}),
+            json!({"retry_after_seconds": 0.01, "retryAfterMs": 0}),
+            json!({"limit": {"retryAfterMs": 10}}),
+        ] {
+            let said = data.clone();
+            let server = server(false, move |seen| limited(seen, carrier, &said)).await;
+            let client = connect(Http::new(&*server.url), &Log::default()).await;
+            let failure = book(&client).await.unwrap_err();
+            let wait = failure.retry_after().unwrap();
+            assert_eq!(wait.as_secs(), 3600, "{carrier} {data}");
+            assert_eq!(server.count("tools/call"), 1, "{carrier} {data}");
+        }
+    }
 }
 
 #[tokio::test]

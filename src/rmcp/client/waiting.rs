@@ -1,10 +1,12 @@
 //! A wait that a server asks for in a header, beside an answer that holds none or a shorter one.
 
-use crate::{call::ToolResult, classify, failure::Failure, rmcp::Answer};
+use crate::{
+    call::ToolResult,
+    classify::{self, retry_after},
+    failure::Failure,
+    rmcp::Answer,
+};
 use std::time::Duration;
-
-/// The code whose own wait beats the header, by its proposal.
-const RATE_LIMITED: i32 = -32023;
 
 /// Adds the wait to a failure, or to a flagged result, which is a failure then. It does not say whether
 /// the call may be repeated.
@@ -21,11 +23,12 @@ pub(super) fn after(answer: Result<Answer, Failure>, wait: Duration) -> Result<A
         }
         Err(failure) => failure,
     };
-    let own = failure.retry_after();
-    let code = failure.rpc_error().map(|error| error.code);
-    Err(if code == Some(RATE_LIMITED) && own.is_some() {
+    // By its proposal, the wait of a rate limit error beats the header.
+    let own = failure.rpc_error().and_then(retry_after::in_rate_limited);
+    Err(if own.is_some() {
         failure
     } else {
-        failure.with_retry_after(own.max(Some(wait)))
+        let longest = failure.retry_after().max(Some(wait));
+        failure.with_retry_after(longest)
     })
 }
