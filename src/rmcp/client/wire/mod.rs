@@ -49,6 +49,8 @@
 //! | no block can be read, and there is no `structuredContent` | unreadable |
 //! | invalid JSON, the syntax of another language (`{'id': 1}`), nested deeper than 127, longer than 16 MiB, more than 1,048,576 values | unreadable, if a scan finds a running id |
 //! | a request or a notification without `jsonrpc`, with null members, or a notification whose `params` are not an object | repaired |
+//! | a notification with an id, or with a `_meta` that is not an object | that notification |
+//! | `tools/listChanged` and the like | `notifications/tools/list_changed` |
 //! | an unreadable request | refused with -32600 and its id |
 //! | a line without its end, followed by silence or the end of the stream | read, if its objects are complete |
 //!

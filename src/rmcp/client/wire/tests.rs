@@ -6,7 +6,9 @@ use super::{
     refusal,
 };
 use ::rmcp::model::{CallToolRequest, JsonRpcMessage};
-use ::rmcp::model::{CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, RequestId};
+use ::rmcp::model::{
+    CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, RequestId, ServerNotification,
+};
 
 fn running(ids: &[i64]) -> Running {
     let mut running = Running::default();
@@ -230,6 +232,29 @@ fn a_text_costs_no_more_than_a_few_findings_and_one_event() {
         "1,".repeat(1024 * 1024)
     );
     assert_eq!(found(&many), "-1");
+}
+
+#[test]
+fn a_change_of_the_tools_is_heard_in_every_form() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":7,"method":"notifications/tools/list_changed"}"#,
+        r#"{"jsonrpc":"2.0","id":"n-1","method":"notifications/tools/list_changed","params":[1]}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":"x"}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":null,"x":1}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/listChanged"}"#,
+        r#"{"jsonrpc":"2.0","method":"Notifications/Tools/List_Changed"}"#,
+        r#"{"jsonrpc":"2.0","method":"tools/list_changed"}"#,
+    ] {
+        let found = read(text.as_bytes(), &mut running(&[]));
+        let [Found::Message(JsonRpcMessage::Notification(heard))] = &found[..] else {
+            panic!("{text}: {found:?}");
+        };
+        let is_change = matches!(
+            heard.notification,
+            ServerNotification::ToolListChangedNotification(_)
+        );
+        assert!(is_change, "{text}: {heard:?}");
+    }
 }
 
 #[test]
