@@ -56,7 +56,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// A route of which only the side is known.
+    /// A route with only the side.
     #[must_use]
     pub fn new(side: Side) -> Self {
         Self {

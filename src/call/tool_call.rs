@@ -83,8 +83,8 @@ pub trait ToolCall {
         IdempotencyKey::of_request(self.meta(), self.arguments())
     }
 
-    /// Whether the server runs the call once, however often it is sent: the call has a key, and the
-    /// server honours keys. Then the call is repeated even if it may have run.
+    /// Whether the server runs the call once even if it is sent several times: the call has a key,
+    /// and the server honours keys. Then the call is repeated even if it may have run.
     fn runs_once(&self) -> bool {
         false
     }

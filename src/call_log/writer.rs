@@ -15,7 +15,7 @@ use std::{
 /// Waking a thread costs 6 to 8 µs, so a call does not do it while the thread polls by itself.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// How often it looks in vain before it sleeps until the next line: for a second.
+/// How often it polls without a line before it sleeps: for about 1 s.
 const LOOKS: u32 = 500;
 
 /// Writes lines until all senders are gone.

@@ -8,8 +8,8 @@ use std::{
 
 /// Runs foreign code, and makes a failure of its panic.
 ///
-/// The code is not run again after a panic, and it leaves none of our state half changed. So the
-/// assertion holds.
+/// The code is not run again after a panic, and changes no state of the layer. So the assertion
+/// holds.
 #[inline]
 pub(crate) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {

@@ -1,4 +1,4 @@
-//! Classifies failures. Below this layer are anyone's errors and flagged results, above it only
+//! Classifies failures. Inner services return any error and flagged results; outer layers see only
 //! [`Failure`](crate::Failure)s.
 //!
 //! A failed call may be an `Err` of any type, or an `Ok` whose result says `isError: true`. This

@@ -8,9 +8,9 @@ type Name = Cow<'static, str>;
 ///
 /// They are asked before the built-in names, at all places where those are read: in structured
 /// content, in JSON in a text, in the `data` of a JSON-RPC error, and under `_meta`. The same rules
-/// hold for them: a name counts only at its place, `retryable: false` wins, and a wait makes nothing
-/// repeatable. Codes and names of fields are compared without case, `_`, `-` and blanks. Texts and
-/// the names of envelopes are compared letter by letter.
+/// hold for them: a name counts only at its place, `retryable: false` wins, and a wait permits no
+/// repeat. Codes and names of fields are compared without case, `_`, `-` and blanks. Texts and the
+/// names of envelopes are compared letter by letter.
 ///
 /// Two meanings are dangerous: that the call **did not run**, and that a repeat is safe. Such a call
 /// is repeated even if its tool may not run twice, and even if the code is in JSON in a text. So

@@ -54,7 +54,7 @@ pub enum Class {
 pub enum Audience {
     /// The stack itself: it reconnects, or repeats the call.
     Stack,
-    /// Nobody: only time helps.
+    /// No one can act. Only time helps.
     Time,
     /// The model: it calls again with other arguments, or another tool.
     Model,
@@ -64,7 +64,7 @@ pub enum Audience {
     Host,
     /// The process: it ends.
     Process,
-    /// Nobody.
+    /// No one has to act.
     Nobody,
 }
 

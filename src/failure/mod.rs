@@ -32,7 +32,7 @@
 //!
 //! # Whether the tool ran
 //!
-//! A call that did not run is repeated, whatever its tool does. So only these sources may say it:
+//! A call that did not run is repeated for every tool. So only these sources may say it:
 //!
 //! | Source | Says |
 //! |---|---|

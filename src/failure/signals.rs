@@ -61,7 +61,7 @@ impl Failure {
         self
     }
 
-    /// Whether an observer was told of the [limit](Self::limit).
+    /// Whether the [limit](Self::limit) was reported to an observer.
     pub(crate) fn is_limit_told(&self) -> bool {
         self.inner.signals.is_limit_told
     }

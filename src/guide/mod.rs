@@ -31,7 +31,7 @@
     )
 )]
 
-// Each page is shown whatever the features; its code is tested where the features that it needs are on.
+// Each page is shown with any features. Its code is tested if its features are on.
 
 #[cfg_attr(any(not(doctest), feature = "rmcp"), doc = include_str!("install.md"))]
 pub mod install {}

@@ -32,7 +32,7 @@
 //!
 //! **What is not promised.** An effect outside the store and the record of it are two things. If the
 //! process dies between the two, the call is *unknown*: the store cannot know on which side it died.
-//! The lease of the claim ends, and later attempts fail with [`codes::UNKNOWN`]. Then somebody has to
+//! The lease of the claim ends, and later attempts fail with [`codes::UNKNOWN`]. Then a person has to
 //! look, and the host [settles](IdempotencyHandle) the call: it ran, with this answer, or it did not
 //! run.
 //!

@@ -135,7 +135,7 @@ fn flag_in<R: ToolResult>(
 fn flagged(failure: &Failure, target: &Target, id: CallId) -> Flagged {
     let text = text::for_model(failure, target, id);
     let envelope = envelope::of(failure, target);
-    // A client may check the structured content against a schema that is not known here.
+    // A client may check the structured content against a schema that is unknown here.
     let (structured, meta) = match target.hints().declares_output_schema() {
         Some(false) => (Some(envelope), None),
         Some(true) | None => (None, Some(envelope::as_meta(envelope))),

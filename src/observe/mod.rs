@@ -28,7 +28,7 @@
 //! Without an observer, the layers write [`TracingEvents`]. An observer replaces that. To have both,
 //! [combine](Observer::and) them: `TracingEvents.and(observer)`.
 //!
-//! Reports that are no decisions always go to `tracing`: panics, crashes in a stack without a log,
+//! Reports that are not decisions always go to `tracing`: panics, crashes in a stack without a log,
 //! lines that an adapter cannot read, and policies for tools that a server does not list.
 //!
 //! # When to use it

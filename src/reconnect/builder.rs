@@ -105,9 +105,10 @@ impl<T, P> ReconnectBuilder<T, P> {
     /// connection to be ready. A call that comes after a failed dial waits for one dial at most; see
     /// [`fail_fast_after`](Self::fail_fast_after). Default: 30 s.
     ///
-    /// In the [preset](crate::preset), a call waits for at most half of the retry window, whatever is set
-    /// here. [`ReconnectHandle::connect`](super::ReconnectHandle::connect) and
-    /// [`reconnect`](super::ReconnectHandle::reconnect) wait for all of this time, and for at least one dial.
+    /// In the [preset](crate::preset), a call waits for at most half of the retry window, even if more
+    /// is set here. [`ReconnectHandle::connect`](super::ReconnectHandle::connect) and
+    /// [`reconnect`](super::ReconnectHandle::reconnect) wait for all of this time, and for at least one
+    /// dial.
     pub fn patience(mut self, limit: Duration) -> Self {
         self.settings.patience = limit;
         self
@@ -125,8 +126,7 @@ impl<T, P> ReconnectBuilder<T, P> {
         self
     }
 
-    /// How long a connection has to last to be good, however few calls were answered on it. Default:
-    /// 30 s.
+    /// How long a connection has to last to be good without answers to calls. Default: 30 s.
     pub fn good_after(mut self, lasted: Duration) -> Self {
         self.settings.good_after = lasted;
         self

@@ -161,7 +161,7 @@ impl RetryBuilder {
     }
 
     /// Sets which tools may run twice, by a function of the tool's name. `Some(true)` permits a
-    /// repeat, `Some(false)` forbids it whatever the hints say, and `None` leaves it to the hints. A
+    /// repeat, `Some(false)` forbids it, and `None` leaves it to the hints. A
     /// [policy](crate::policy::Policy::repeat_ok) has precedence.
     ///
     /// A call that did not run may be repeated in any case. The function is not called for resources

@@ -75,7 +75,7 @@ pub(super) enum Word {
     ServerIsNotTrusted,
     NeverTwice,
     Unsaid,
-    /// The server runs the call once, however often it is sent.
+    /// The server runs the call once even if it is sent several times.
     RunsOnce,
     /// The hints permit it, as long as they hold.
     Hinted,

@@ -30,9 +30,10 @@
 //! | panics | the same (without this wrapper: no answer, ever) |
 //! | answers `InputRequired` or `Task` | that answer, as it is |
 //!
-//! Whatever error or flagged result a handler returns, whether the call ran is unknown: it may come
-//! from a client that the handler used after half its work. Its `data` or its envelope give class,
-//! code and wait, and never permit a repeat. So a tool that may not run twice is not called again.
+//! For every error or flagged result of a handler, it is unknown whether the call ran: it may come
+//! from a client that the handler used in the middle of its work. Its `data` or its envelope give
+//! class, code and wait, and never permit a repeat. So a tool that may not run twice is not
+//! repeated.
 //!
 //! If nothing was done yet, call [`before_running`](crate::Failure::before_running):
 //! `Failure::at_capacity(None).before_running()`. If a repeat is safe, call

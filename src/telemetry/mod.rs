@@ -40,7 +40,7 @@
 //!
 //! A dial does not run inside its span, since the task of a connection often keeps the span that is
 //! current, and the dial would last as long as the connection. With the feature `otel`, spans that a
-//! connector opens are its children all the same.
+//! connector opens are still its children.
 //!
 //! # Context
 //!

@@ -26,7 +26,7 @@
 //!
 //! A failure of tower-mcp can be in three places: an error of the service, a JSON-RPC error in the
 //! response, and a flagged result. The router's service has no error, and turns the error of a tool's
-//! handler into a text. The adapter brings all three to the border unchanged:
+//! handler into a text. The adapter passes all three to `classify` unchanged:
 //!
 //! | The handler | The client gets |
 //! |---|---|
@@ -38,7 +38,7 @@
 //! | panics, and the router does not catch panics | a crash (without this wrapper: no answer, ever) |
 //! | answers `InputRequired`, or makes a task | that answer, as it is |
 //!
-//! Whatever error or flagged result a handler returns, whether the call ran is unknown. If nothing
+//! For every error or flagged result of a handler, it is unknown whether the call ran. If nothing
 //! was done yet, call [`before_running`](crate::Failure::before_running). If a repeat is safe, call
 //! [`with_retryable`](crate::Failure::with_retryable).
 //!

@@ -117,7 +117,7 @@ impl ToolResult for McpResponse {
         tool(self).is_some_and(ToolResult::is_error)
     }
 
-    /// Also what is an answer to none of the three methods that go through the stack.
+    /// Also answers to other methods than the three that go through the stack.
     fn is_interim(&self) -> bool {
         !matches!(
             self,

@@ -39,7 +39,7 @@ const NAMES: &[(&str, i64)] = &[
     ("nzdt", 13 * 60),
 ];
 
-/// The westernmost zone there is, for a name that is not known.
+/// The westernmost zone, for an unknown name.
 pub(super) const WESTERNMOST: i64 = -12 * 60;
 
 /// The reading of a time zone, the vaguest first.

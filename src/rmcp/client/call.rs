@@ -30,7 +30,7 @@ pub struct ClientCall {
     // Shared by the copies, which are attempts at the same call.
     level: Level,
     options: Option<Arc<CallOptions>>,
-    // Only if the server runs the call once, however often it is sent.
+    // Only if the server runs the call once even if it is sent several times.
     keyed: Option<KeyedCall>,
     // For a call that may be repeated because of its server's hints.
     honoured: Option<Honoured>,
@@ -159,7 +159,7 @@ impl ClientCall {
         }
     }
 
-    /// From here on, the call runs once, however often it is sent.
+    /// From here on, the call runs once even if it is sent several times.
     pub(super) fn set_keyed(&mut self, keyed: KeyedCall) {
         self.keyed = Some(keyed);
     }

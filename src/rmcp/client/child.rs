@@ -41,7 +41,7 @@ type Configure = Arc<dyn Fn(&mut Command) + Send + Sync>;
 /// `SIGTERM` at once and a `SIGKILL` after 3 s. If the runtime ends first, the group is killed.
 ///
 /// The child is reaped after its group has ended, so that the kernel does not give its id to another
-/// process meanwhile. Until then, a child that has ended is a zombie. The group is ended as soon as
+/// process in between. Until then, a child that has ended is a zombie. The group is ended as soon as
 /// its stdout is closed.
 ///
 /// **A Ctrl-C in a terminal does not reach the child.** If this process ends by a signal, no

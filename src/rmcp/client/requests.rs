@@ -153,7 +153,7 @@ impl Client {
     /// Those of [`with_peer`](Self::with_peer). A subscription that failed is not kept.
     pub async fn subscribe(&self, params: SubscribeRequestParams) -> Result<(), Failure> {
         let kept = &self.parts.shared.kept;
-        // Stored first, so that a connection that is made meanwhile gets it.
+        // Stored first, so that a connection that is made in the meantime gets it.
         let (uri, is_new) = (params.uri.clone(), kept.subscribe(params.clone()));
         let ask = |peer: Peer<RoleClient>| {
             let params = params.clone();
@@ -250,8 +250,8 @@ impl Client {
     }
 }
 
-/// A harmless request may be made again after its session was lost, even if the server did not say
-/// that it ran nothing.
+/// A harmless request may be repeated after its session was lost, even if the server may have run
+/// it.
 fn harmless(failure: Failure) -> Failure {
     if failure.class() == Class::SessionLost {
         return failure.reached(Delivery::Refused, Witness::Connection);

@@ -3,7 +3,7 @@ use crate::failure::Failure;
 use ::rmcp::{ClientHandler, RoleClient, model::InputRequiredResult, service::RunningService};
 use std::{pin::Pin, time::Duration};
 
-/// How long a connection that is no longer needed may take to tell the server.
+/// How long an unused connection may take to notify the server.
 const GOODBYE: Duration = Duration::from_secs(3);
 
 type Closing = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -21,7 +21,7 @@ type Giving<'a> = Pin<Box<dyn Future<Output = Result<Input, Failure>> + Send + '
 impl<H: ClientHandler> Running for RunningService<RoleClient, H> {
     fn close(mut self: Box<Self>) -> Closing {
         Box::pin(async move {
-            // However it ended, it is gone.
+            // It is gone in every case.
             let _ = self.close_with_timeout(GOODBYE).await;
         })
     }

@@ -31,9 +31,9 @@ pub struct ToolChanges {
 }
 
 impl ToolChanges {
-    /// Waits until the tools differ from those at the last call, and returns the difference. A change that
-    /// was undone meanwhile is not reported. The first list is no change. `None` once the catalog is gone,
-    /// with its client.
+    /// Waits until the tools differ from those at the last call, and returns the difference. A change
+    /// that was undone in the meantime is not reported. The first list is no change. `None` once the
+    /// catalog is gone, with its client.
     ///
     /// Cancel safe: a change that was not returned is returned by the next call.
     pub async fn next(&mut self) -> Option<ToolChange> {

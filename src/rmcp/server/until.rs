@@ -17,7 +17,7 @@ where
     ///    signal ends the grace.
     /// 2. The rest is cut off and answered. The answers have 200 ms to be sent.
     /// 3. `end_sessions` ends the streams that would stay open for ever.
-    /// 4. The server has 2 s to end, whatever its clients do.
+    /// 4. The server has 2 s to end, even if its clients stay.
     ///
     /// `serve` gets the future that a graceful shutdown waits for. Dropping the future of `run_until`
     /// drops that of `serve`, and nothing else.

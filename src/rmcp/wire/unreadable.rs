@@ -25,7 +25,7 @@ impl Unreadable {
         Self::of_length(reason, text, text.len())
     }
 
-    /// A text of which only the beginning was kept.
+    /// A text whose beginning alone was kept.
     pub(in crate::rmcp) fn of_length(
         reason: impl AsRef<str>,
         beginning: &str,

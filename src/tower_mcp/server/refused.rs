@@ -1,6 +1,6 @@
 //! Calls that tower-mcp answers by itself, because it cannot read their parameters.
 //!
-//! No service sees them. Over stdio they get their line all the same.
+//! No service sees them. Over stdio they leave their line too.
 
 use super::{
     ResilientLayer, ServerAnswer, ServerCall,
@@ -66,7 +66,7 @@ impl Refusals {
         if let Some(came) = self.incoming.take(&answer.id)
             && let Some(error) = answer.error
         {
-            // The run is over: nobody waits.
+            // The run is over, so there is no receiver.
             let _ = self.refused.send(RefusedCall { came, error });
         }
     }

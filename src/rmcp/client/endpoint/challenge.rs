@@ -43,7 +43,7 @@ impl Challenge {
         self.status
     }
 
-    /// The `WWW-Authenticate` header as it came. Empty without one.
+    /// The `WWW-Authenticate` header, unchanged. Empty without one.
     #[must_use]
     pub fn header(&self) -> &str {
         &self.header

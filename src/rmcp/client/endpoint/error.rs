@@ -30,7 +30,7 @@ pub enum HttpError {
 pub struct HttpRefusal {
     /// The status.
     pub status: StatusCode,
-    /// The `Retry-After` header as it came; several as one list.
+    /// The `Retry-After` header, unchanged. Several headers are one list.
     pub retry_after: Option<String>,
     /// The `WWW-Authenticate` header: the credentials that the server asks for.
     pub www_authenticate: Option<String>,

@@ -105,7 +105,7 @@ fn interim(result: &Value) -> Option<Read> {
     }
 }
 
-/// The result of a tool that is not valid as it came.
+/// Corrects an invalid result of a tool.
 fn tool(result: Value) -> Result<Read, String> {
     if let Some(interim) = interim(&result) {
         return Ok(interim);

@@ -220,7 +220,7 @@ fn a_text_costs_no_more_than_a_few_findings_and_one_event() {
         panic!("the rest is not told");
     };
     assert_eq!(more.count(), 10);
-    // However many there are before it, an answer ends its call.
+    // An answer ends its call after any number of other texts.
     let text = format!("{text}{}", r#"{"id":1,"result":{"content":[]}}"#);
     let all = read(text.as_bytes(), &mut running(&[1]));
     assert!(

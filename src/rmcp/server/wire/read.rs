@@ -250,7 +250,7 @@ fn message(members: &[(&str, &str)]) -> String {
     text
 }
 
-/// An id as it came, unless it is long and of an invalid type.
+/// The unchanged id, unless it is long and of an invalid type.
 fn given_back(id: &str) -> &str {
     if id.len() > ID && raw::kind(id) != "a string" {
         return "null";
