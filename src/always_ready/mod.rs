@@ -16,8 +16,8 @@
 //! readiness too, and a call that finds no ready service leaves its line in the
 //! [`call_log`](crate::call_log).
 //!
-//! Not inside [`classify`](crate::classify): claims of a service below about whether the call ran do
-//! not count beyond that border.
+//! Not inside [`classify`](crate::classify), which drops claims of this layer about whether the call
+//! ran.
 //!
 //! Outer layers see no back-pressure any more, so put a load shed or a concurrency limit inside.
 //!

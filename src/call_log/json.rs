@@ -126,7 +126,7 @@ impl Writer {
 /// that is not there.
 fn escape(out: &mut String, text: &str, room: usize) {
     let end = out.len().saturating_add(room);
-    // How far it may go and still have room for the mark.
+    // The longest text that leaves room for the mark.
     let last = end.saturating_sub(CUT.len());
     let mut safe = out.len();
     let mut rest = text;

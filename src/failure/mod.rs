@@ -37,7 +37,7 @@
 //! | Source | Says |
 //! |---|---|
 //! | the connection | [`NotSent`](Delivery::NotSent): there was none, or it was closed before the request was written |
-//! | a layer of tower right below the border that refuses a call, such as a load shed | [`Refused`](Delivery::Refused) |
+//! | a layer of tower directly below `classify` that refuses a call, such as a load shed | [`Refused`](Delivery::Refused) |
 //! | the server, about this request and [in a structured form](#refusals-by-a-server) | `Refused` |
 //! | the store of [`idempotency`](crate::idempotency) keys, about this key: this attempt began no run of it | `NotSent` |
 //! | the author of a tool, by [`before_running`](Failure::before_running) or [`with_delivery`](Failure::with_delivery); your own rules and words | what they say |

@@ -1,15 +1,15 @@
 //! All layers in the recommended order, in one line.
 //!
 //! ```text
-//! CallLog      sees what the caller sees, and what nobody waits for
-//! Idempotency  only if it is asked for: keeps what the layers below answer to a call with a key
-//! IsError      outside all that act on failures: they cannot see one that is a result
-//! FatalStop    outside Retry: nothing fatal is tried again
-//! Retry        outside Classify and Reconnect: it acts on named failures, every attempt gets a live connection
-//! Classify     the border: outside all that gives errors of others
+//! CallLog      sees what the caller sees, and dropped calls
+//! Idempotency  only if it is turned on: keeps the answer to a call with a key
+//! IsError      outside all layers that act on failures: they do not see a failure that is a result
+//! FatalStop    outside Retry: no fatal failure is repeated
+//! Retry        outside Classify and Reconnect: it acts on classified failures, and each attempt gets a live connection
+//! Classify     outside all services with errors of other types: it classifies them
 //! Reconnect    only around a connector; outside Timeout, whose errors it has to see
 //! Timeout      limits each attempt: nothing below may hang for ever
-//! the tools    a service of yours, or a connection
+//! the tools    your service, or a connection
 //! ```
 //!
 //! [`AlwaysReady`](crate::always_ready::AlwaysReady) is right inside `Retry`. Waiting for the service
@@ -17,7 +17,7 @@
 //! ready, also after it has shut, and each call is answered and logged. Put a limit or a load shed
 //! inside.
 //!
-//! Any other order compiles, and gives up what its line says. `Classify` around `IsError` would
+//! Any other order compiles, and loses the reason in its line. `Classify` around `IsError` would
 //! classify results that were failures with a class before.
 //!
 //! # Defaults

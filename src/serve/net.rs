@@ -6,8 +6,8 @@ use std::{
 
 /// The outermost catch of panics: rmcp never answers a request whose task has panicked.
 ///
-/// The border of the stack catches panics of tools. This is for code outside of it: closures and
-/// layers of the user, and values that panic when they are dropped.
+/// `Classify` catches panics of tools. This is for code outside of it: closures and layers of the
+/// user, and values that panic when they are dropped.
 pub(crate) struct Net<F> {
     // `None` once it is over.
     future: Option<Pin<Box<F>>>,

@@ -245,7 +245,7 @@ async fn check(parts: &[Part], steps: &[Step], method: Method, dropped_after: Op
     if retries == 1 {
         let first_border = parts.iter().position(|part| matches!(part, Part::Classify));
         let retry = parts.iter().position(|part| matches!(part, Part::Retry));
-        // Below the border a stack is not this call's.
+        // A stack below `Classify` is not about this call.
         if first_border.is_none_or(|border| retry.unwrap() < border) {
             let last = of_attempts.len() as u64;
             assert!(

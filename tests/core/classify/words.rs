@@ -114,7 +114,7 @@ async fn a_user_cannot_change_the_meaning_of_a_wait_or_of_an_explicit_no() {
     assert_eq!(failure.class(), Class::Tool);
 }
 
-/// A connection makes a failure of a JSON-RPC error before the border sees it.
+/// A connection turns a JSON-RPC error into a failure before `Classify` sees it.
 #[tokio::test]
 async fn the_users_codes_also_classify_a_json_rpc_error_inside_a_classified_failure() {
     use Delivery::{Refused, Unknown};

@@ -113,7 +113,7 @@ enum Thrown {
     InIo(Box<Thrown>),
     Cause(Class, Box<Thrown>),
     Crash(Box<Thrown>),
-    /// Named by a border of the tool's own.
+    /// Classified by the tool's own `Classify`.
     Named(Box<Thrown>),
 }
 
