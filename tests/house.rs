@@ -226,6 +226,8 @@ const PLAIN: &[&str] = &[
     "request_id.map(id)",
     "Empty",
     "execute_tool",
+    // Its name is masked when it is made.
+    "target.",
 ];
 
 /// Names of fields that hold constant texts.

@@ -150,8 +150,7 @@ impl Record<'_> {
         self.waited
     }
 
-    /// The waits at the [shared gate](crate::retry::RetryAfterGate) alone: for what the server had asked of other
-    /// calls.
+    /// The waits at the [shared gate](crate::retry::RetryAfterGate) alone.
     #[must_use]
     pub fn held(&self) -> Duration {
         self.held
@@ -199,8 +198,7 @@ impl Record<'_> {
         self.was_unflagged
     }
 
-    /// Whether the answer comes from the [idempotency](crate::idempotency) store, so that the tool
-    /// did not run for this call.
+    /// Whether the answer is from the [idempotency](crate::idempotency) store, not from a run.
     #[must_use]
     pub fn was_replayed(&self) -> bool {
         self.was_replayed
