@@ -89,6 +89,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "fatal",
             "idempotency",
             "ledger",
+            "observe",
         ],
     ),
     (
@@ -121,6 +122,7 @@ const DOORS: &[(&str, &[&str])] = &[
             "fatal",
             "idempotency",
             "ledger",
+            "observe",
             "preset",
             "reconnect",
             "serve",

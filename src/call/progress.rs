@@ -61,7 +61,7 @@ struct Shared {
 /// A wait between two attempts and its reason, for an adapter that reports it to the caller.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(
-    not(feature = "rmcp"),
+    not(any(feature = "rmcp", feature = "tower-mcp")),
     allow(dead_code, reason = "only adapters of servers tell of it")
 )]
 pub(crate) struct Pause {
@@ -124,7 +124,7 @@ impl Progress {
 
     /// The last wait that began.
     #[cfg_attr(
-        not(feature = "rmcp"),
+        not(any(feature = "rmcp", feature = "tower-mcp")),
         allow(dead_code, reason = "only adapters of servers tell of it")
     )]
     pub(crate) fn pause(&self) -> Option<Pause> {

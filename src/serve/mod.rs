@@ -9,6 +9,7 @@ mod learned;
 mod lifetime;
 mod net;
 mod noting;
+pub(crate) mod progress;
 mod refused;
 mod running;
 mod send;

@@ -80,8 +80,19 @@
 //! attempt without progress, further attempts within 55 s, and three attempts if a repeat is allowed.
 //! At the end of the server, running calls get 10 s ([`ResilientLayer::grace`]).
 //!
-//! tower-mcp does not let a layer see a tool's reports of progress. For a tool that works longer than
-//! the limit, set a [policy](crate::policy), or report by hand: the extensions of a request hold a
+//! # Progress
+//!
+//! A tool that reports progress is alive. The limit of its attempt and the deadline of its call count
+//! from the last report, up to the ceiling. The tool reports as without this crate, by
+//! `report_progress` of its context.
+//!
+//! If the client gave a progress token, it gets each report. Values never decrease: a lower report of
+//! a repeated call is raised to the highest so far. While a call waits, or has not reported in its
+//! attempt, the server itself sends progress every 15 s. The message names the wait and its reason; see
+//! [`ResilientLayer::heartbeat`]. Over HTTP, progress comes as tower-mcp sends it: in a session on its
+//! standing stream.
+//!
+//! A tool whose client gave no token can report by hand. The extensions of a request hold a
 //! [`Ticker`](crate::call::Ticker) and an [`Attempt`]:
 //!
 //! ```

@@ -8,6 +8,7 @@
 mod bookshop;
 mod client;
 mod keyed;
+mod progress;
 mod refused;
 #[path = "../rmcp/startup.rs"]
 mod startup;

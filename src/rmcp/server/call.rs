@@ -1,7 +1,4 @@
-use super::{
-    progress::{Report, Reported},
-    wire::CameAs,
-};
+use super::wire::CameAs;
 use crate::{
     call::{
         Arguments, Cancellation, Hints, IdempotencyKey, InvalidKey, Method, Progress, Route, Side,
@@ -10,7 +7,10 @@ use crate::{
     failure::Failure,
     idempotency::IdempotencyHandle,
     rmcp::{Request, model, request},
-    serve::Unreadable,
+    serve::{
+        Unreadable,
+        progress::{Report, Reported},
+    },
 };
 use ::rmcp::{RoleServer, model::JsonObject, service::RequestContext};
 use serde_json::Value;

@@ -7,15 +7,12 @@ use crate::{
     observe::Observers,
     preset::{Resilience, ResilienceLayer},
     rmcp::capability,
-    serve::{Learned, Lifetime},
+    serve::{Learned, Lifetime, progress::HEARTBEAT},
     timeout::Timeout,
 };
 use ::rmcp::{ServerHandler, model::ServerCapabilities};
 use std::{fmt, sync::Arc, time::Duration};
 use tower::Layer;
-
-/// The default interval of heartbeats: the SDKs' clients hang up after 60 s.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The preset around a handler.
 pub type PresetStack<H> = Resilience<Timeout<HandlerService<H>>>;

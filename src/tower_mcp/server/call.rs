@@ -5,7 +5,10 @@ use crate::{
     },
     failure::Failure,
     idempotency::IdempotencyHandle,
-    serve::{Attempt, Unreadable},
+    serve::{
+        Attempt, Unreadable,
+        progress::{Report, Reported},
+    },
     tower_mcp::{SessionId, model},
 };
 use ::tower_mcp::{
@@ -44,6 +47,8 @@ pub(super) struct Shared {
     attempts: AtomicU32,
     cancellation: Cancellation,
     progress: Progress,
+    // `None` if the client gave no token, or if reports of the tool cannot be seen.
+    report: Option<Arc<Report>>,
 }
 
 struct Keyed {
@@ -53,7 +58,11 @@ struct Keyed {
 
 impl ServerCall {
     /// A call whose hints are not known yet.
-    pub(super) fn new(mut request: RouterRequest, router: McpRouter) -> Self {
+    pub(super) fn new(
+        mut request: RouterRequest,
+        router: McpRouter,
+        report: Option<&Arc<Report>>,
+    ) -> Self {
         let trace = request.extensions.get::<TraceContext>();
         let meta = trace.map(|trace| {
             let traceparent = Value::from(trace.traceparent());
@@ -64,7 +73,8 @@ impl ServerCall {
             meta,
             attempts: AtomicU32::new(0),
             cancellation: Cancellation::of(&mut request, router),
-            progress: Progress::new(),
+            progress: report.map_or_else(Progress::new, |report| report.progress().clone()),
+            report: report.cloned(),
         };
         Self {
             request: Arc::new(request),
@@ -88,7 +98,7 @@ impl ServerCall {
             extensions,
         };
         // No router has seen it.
-        let mut call = Self::new(request, McpRouter::new());
+        let mut call = Self::new(request, McpRouter::new(), None);
         if let Some(shared) = Arc::get_mut(&mut call.shared) {
             shared.arguments = arguments;
         }
@@ -152,16 +162,24 @@ impl ServerCall {
         before.saturating_add(1)
     }
 
+    /// Counts reports of progress for the new attempt.
+    pub(super) fn begin_reports(&self, attempt: u32) -> (Ticker, Option<Reported>) {
+        let ticker = self.shared.progress.ticker();
+        let report = self.shared.report.as_ref();
+        let reported = report.map(|report| report.begin(attempt, ticker.clone()));
+        (ticker, reported)
+    }
+
     pub(super) fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
     }
 
     /// The request for an attempt, with the extensions for a handler.
-    pub(super) fn into_request(self, attempt: u32) -> RouterRequest {
+    pub(super) fn into_request(self, attempt: u32, ticker: Ticker) -> RouterRequest {
         let mut request = Arc::unwrap_or_clone(self.request);
         let extensions = &mut request.extensions;
         extensions.insert(Attempt::new(attempt));
-        extensions.insert::<Ticker>(self.shared.progress.ticker());
+        extensions.insert::<Ticker>(ticker);
         if let Some(Ok(key)) = self.keyed.as_deref().and_then(|keyed| keyed.key.as_ref()) {
             extensions.insert::<IdempotencyKey>(key.clone());
         }

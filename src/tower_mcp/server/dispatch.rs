@@ -1,4 +1,6 @@
-use super::{ResilientLayer, ServerAnswer, ServerCall, error::json_rpc_error, learned};
+use super::{
+    ResilientLayer, ServerAnswer, ServerCall, error::json_rpc_error, learned, progress::Reporting,
+};
 use crate::{call, failure::BoxError, serve::HandlerAnswer};
 use ::tower_mcp::{JsonRpcError, protocol::McpResponse};
 use std::{future::poll_fn, pin::pin};
@@ -8,6 +10,7 @@ use tower::Service;
 pub(super) async fn dispatch<S>(
     layer: &ResilientLayer<S>,
     call: ServerCall,
+    reporting: Option<&Reporting>,
 ) -> Result<McpResponse, JsonRpcError>
 where
     S: Service<ServerCall, Response = ServerAnswer> + Clone,
@@ -28,8 +31,14 @@ where
     let shared = call.shared();
     let cancellation = shared.cancellation();
     let mut cancelled = pin!(cancellation.token().cancelled());
+    // Boxed: many clients give no token.
+    let mut reporting = reporting.map(|call| (call, Box::pin(call.beat())));
     let given_up = poll_fn(|cx| {
         cancellation.wait();
+        if let Some((call, beating)) = &mut reporting {
+            call.pass();
+            let _never = beating.as_mut().poll(cx);
+        }
         let polled = cancelled.as_mut().poll(cx);
         if let (true, Some(explicit)) = (polled.is_ready(), &explicit) {
             // A run stops by it that would go on without its caller.
@@ -39,6 +48,10 @@ where
     });
     // If the client has cancelled, tower-mcp sends the error only if no attempt ran.
     let answer = layer.life.send(layer.stack.clone(), call, given_up).await;
+    if let Some((call, _)) = reporting {
+        // Before the answer.
+        call.pass();
+    }
     answer
         .map(HandlerAnswer::into_inner)
         .map_err(json_rpc_error)

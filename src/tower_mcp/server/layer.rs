@@ -1,10 +1,13 @@
-use super::{Resilient, RouterService, ServerAnswer, ServerCall, incoming::Incoming};
+use super::{
+    Resilient, RouterService, ServerAnswer, ServerCall, incoming::Incoming, progress::Bridges,
+};
 use crate::{
     failure::BoxError,
     fatal::{Fatal, FatalHandle},
     idempotency::{HearsKeys, IdempotencyHandle},
+    observe::Observers,
     preset::{Resilience, ResilienceLayer},
-    serve::{Learned, Lifetime, Shutdown, Stop},
+    serve::{Learned, Lifetime, Shutdown, Stop, progress::HEARTBEAT},
     timeout::Timeout,
 };
 use ::tower_mcp::McpRouter;
@@ -25,6 +28,9 @@ pub struct ResilientLayer<S = PresetStack> {
     pub(super) life: Lifetime,
     pub(super) learned: Learned,
     pub(super) incoming: Incoming,
+    pub(super) heartbeat: Option<Duration>,
+    pub(super) bridges: Bridges,
+    pub(super) observers: Observers,
     /// Whether the keys in `_meta` are read: only where this layer serves by itself.
     pub(super) keys_arrive: bool,
 }
@@ -56,6 +62,7 @@ impl<S> ResilientLayer<S> {
             layer = layer.remembers(keyed);
         }
         layer.life.log = preset.log_sink();
+        layer.observers = preset.observers().clone();
         layer
     }
 
@@ -77,6 +84,9 @@ impl<S> ResilientLayer<S> {
             life,
             learned: Learned::default(),
             incoming: Incoming::default(),
+            heartbeat: Some(HEARTBEAT),
+            bridges: Bridges::default(),
+            observers: Observers::default(),
             keys_arrive: false,
         }
     }
@@ -108,6 +118,18 @@ impl<S> ResilientLayer<S> {
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.life.grace = grace;
+        self
+    }
+
+    /// After how long without progress the client of a call gets some from the server itself, and how often
+    /// while the silence lasts: 15 s, unless set. `None` or zero turns it off.
+    ///
+    /// Only a client that gave a progress token gets any. They stop for an attempt in which the tool reports
+    /// by itself, so that the client notices when such a tool stops. See [the page of the
+    /// adapter](crate::tower_mcp#progress).
+    #[must_use]
+    pub fn heartbeat(mut self, every: impl Into<Option<Duration>>) -> Self {
+        self.heartbeat = every.into().filter(|every| !every.is_zero());
         self
     }
 

@@ -9,6 +9,7 @@ mod incoming;
 mod layer;
 mod learned;
 mod own_words;
+mod progress;
 mod queue;
 mod refused;
 mod resilient;

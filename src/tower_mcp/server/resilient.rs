@@ -1,6 +1,6 @@
 use super::{
     PresetStack, ResilientLayer, ServerAnswer, ServerCall, dispatch::dispatch,
-    error::json_rpc_error, learned::learn,
+    error::json_rpc_error, learned::learn, progress::Reporting,
 };
 use crate::{
     failure::BoxError,
@@ -111,10 +111,12 @@ where
         let id = request.id.clone();
         match request.inner {
             McpRequest::CallTool(_) | McpRequest::ReadResource(_) | McpRequest::GetPrompt(_) => {
-                let call = ServerCall::new(request, self.router.clone());
-                let layer = Arc::clone(&self.layer);
+                let (layer, mut router) = (Arc::clone(&self.layer), self.router.clone());
+                let reporting = Reporting::begin(&request.inner, &mut router, &layer);
+                let report = reporting.as_ref().map(Reporting::report);
+                let call = ServerCall::new(request, router, report);
                 Box::pin(async move {
-                    let inner = dispatch(&layer, call).await;
+                    let inner = dispatch(&layer, call, reporting.as_ref()).await;
                     Ok(RouterResponse { id, inner })
                 })
             }

@@ -56,8 +56,10 @@ impl Service<ServerCall> for RouterService {
         let (hints, shared) = (call.hints(), call.shared());
         let running = self.running.clone();
         let mut router = call.router().clone();
-        let response = router.call(call.into_request(attempt));
+        let (ticker, reported) = call.begin_reports(attempt);
+        let response = router.call(call.into_request(attempt, ticker));
         Box::pin(async move {
+            let _reported = reported;
             let _running = shared.cancellation().attempt();
             // The answer first: one that is there is not thrown away.
             tokio::select! {

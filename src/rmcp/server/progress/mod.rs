@@ -7,22 +7,13 @@
 //! |---|---|
 //! | [`Resilient::run`](super::Resilient::run) | [`Wire`], around the transport |
 //! | `StreamableHttpService`, or rmcp's `serve` | [`Bridge`], a peer in front of the session's own |
-//!
-//! Each report ticks the running attempt. Values never decrease for one token: a lower report is
-//! raised to the highest so far.
 
 mod bridge;
 mod bridges;
 mod open;
 mod outgoing;
-mod report;
 mod reporting;
 mod sending;
 mod wire;
 
-pub(super) use self::{
-    bridges::Bridges,
-    report::{Report, Reported},
-    reporting::Reporting,
-    wire::Wire,
-};
+pub(super) use self::{bridges::Bridges, reporting::Reporting, wire::Wire};

@@ -1,4 +1,4 @@
-use super::report::{Report, Verdict};
+use crate::serve::progress::{Heartbeat, Report, Verdict};
 use ::rmcp::{
     RoleServer,
     model::{JsonRpcMessage, ProgressToken, ServerNotification},
@@ -12,13 +12,6 @@ use std::{
 /// The calls on one connection whose clients gave a progress token.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outgoing(Arc<Mutex<HashMap<ProgressToken, Arc<Report>>>>);
-
-/// Marks a progress notification that is not a report of a tool.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Heartbeat {
-    /// How many reports of the tool there were when it was made.
-    pub(super) reports: u64,
-}
 
 impl Outgoing {
     pub(super) fn add(&self, token: ProgressToken, report: Arc<Report>) {
@@ -47,8 +40,10 @@ impl Outgoing {
         let heartbeat = progress.extensions.get::<Heartbeat>().copied();
         let report = self.calls().get(&progress.params.progress_token).cloned();
         match (report, heartbeat) {
-            (Some(report), Some(heartbeat)) => report.beat(heartbeat, &mut progress.params),
-            (Some(report), None) => report.pass(&mut progress.params),
+            (Some(report), Some(heartbeat)) => {
+                report.beat(heartbeat, &mut progress.params.progress)
+            }
+            (Some(report), None) => report.pass(&mut progress.params.progress),
             // The call has ended, so it needs no heartbeat.
             (None, Some(_)) => Verdict::Drop,
             (None, None) => Verdict::Send,

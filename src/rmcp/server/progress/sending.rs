@@ -1,4 +1,4 @@
-use super::report::{Beat, Verdict};
+use crate::serve::progress::{Beat, Verdict};
 use pin_project::pin_project;
 use std::{
     pin::Pin,

@@ -1,6 +1,4 @@
-use super::outgoing::Heartbeat;
 use crate::call::{Pause, Progress, Ticker};
-use ::rmcp::model::ProgressNotificationParam;
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -12,7 +10,7 @@ const STEP: f64 = 1e-6;
 
 /// The progress that the client of one call has seen.
 #[derive(Debug, Default)]
-pub(in crate::rmcp::server) struct Report {
+pub(crate) struct Report {
     // The call's.
     progress: Progress,
     state: Mutex<State>,
@@ -48,14 +46,21 @@ enum Attempt {
 
 /// An attempt. It ends when this is dropped, even if its end was not awaited.
 #[derive(Debug)]
-pub(in crate::rmcp::server) struct Reported {
+pub(crate) struct Reported {
     report: Arc<Report>,
     number: u32,
 }
 
+/// Marks progress that is not a report of a tool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heartbeat {
+    // How many reports of the tool there were when it was made.
+    reports: u64,
+}
+
 /// What to do with a message.
 #[derive(Debug)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Send,
     /// Send it after the heartbeat.
     After(watch::Receiver<bool>),
@@ -66,15 +71,11 @@ pub(super) enum Verdict {
 
 /// A heartbeat that is being sent.
 #[derive(Debug)]
-pub(super) struct Beat(Arc<Report>);
+pub(crate) struct Beat(Arc<Report>);
 
 impl Report {
     /// An attempt begins: later reports of the tool tick it.
-    pub(in crate::rmcp::server) fn begin(
-        self: &Arc<Self>,
-        number: u32,
-        ticker: Ticker,
-    ) -> Reported {
+    pub(crate) fn begin(self: &Arc<Self>, number: u32, ticker: Ticker) -> Reported {
         self.state().attempt = Attempt::Running {
             number,
             begun: Instant::now(),
@@ -87,19 +88,19 @@ impl Report {
     }
 
     /// When the call was last alive, and what it waits for.
-    pub(in crate::rmcp::server) fn progress(&self) -> &Progress {
+    pub(crate) fn progress(&self) -> &Progress {
         &self.progress
     }
 
     /// A report of the tool.
-    pub(super) fn pass(&self, params: &mut ProgressNotificationParam) -> Verdict {
+    pub(crate) fn pass(&self, progress: &mut f64) -> Verdict {
         let mut state = self.state();
         if let Attempt::Running { ticker, .. } = &state.attempt {
             ticker.tick();
         }
         state.reports += 1;
         state.reported = Some(Instant::now());
-        state.raise(&mut params.progress);
+        state.raise(progress);
         drop(state);
         let is_beating = *self.is_beating.borrow();
         if is_beating {
@@ -111,16 +112,12 @@ impl Report {
 
     /// A heartbeat. It gets its value here, where the order of messages is known. It is not needed if
     /// the tool has reported in the meantime.
-    pub(super) fn beat(
-        self: &Arc<Self>,
-        heartbeat: Heartbeat,
-        params: &mut ProgressNotificationParam,
-    ) -> Verdict {
+    pub(crate) fn beat(self: &Arc<Self>, heartbeat: Heartbeat, progress: &mut f64) -> Verdict {
         let mut state = self.state();
         if state.reports != heartbeat.reports {
             return Verdict::Drop;
         }
-        params.progress = state.step();
+        *progress = state.step();
         state.heartbeats += 1;
         drop(state);
         self.is_beating.send_replace(true);
@@ -129,7 +126,7 @@ impl Report {
 
     /// A heartbeat, unless the tool has reported since this time, or in the attempt that runs; then the
     /// time from which on the silence counts.
-    pub(super) fn heartbeat(&self, since: Instant) -> Result<Heartbeat, Instant> {
+    pub(crate) fn heartbeat(&self, since: Instant) -> Result<Heartbeat, Instant> {
         let state = self.state();
         match (state.reported, &state.attempt) {
             (Some(reported), _) if reported > since => Err(reported),
@@ -144,7 +141,7 @@ impl Report {
     }
 
     /// The message of a heartbeat after this time.
-    pub(super) fn message(&self, elapsed: Duration) -> String {
+    pub(crate) fn message(&self, elapsed: Duration) -> String {
         let state = self.state();
         let elapsed = seconds(elapsed);
         match state.attempt {
@@ -164,12 +161,12 @@ impl Report {
     }
 
     /// How many heartbeats have left.
-    pub(super) fn heartbeats(&self) -> u64 {
+    pub(crate) fn heartbeats(&self) -> u64 {
         self.state().heartbeats
     }
 
     /// The number of the running or last attempt.
-    pub(super) fn attempt(&self) -> Option<u32> {
+    pub(crate) fn attempt(&self) -> Option<u32> {
         match self.state().attempt {
             Attempt::None => None,
             Attempt::Running { number, .. } | Attempt::Over { number, .. } => Some(number),
@@ -225,8 +222,9 @@ impl State {
     }
 }
 
+#[cfg(feature = "rmcp")]
 impl Verdict {
-    pub(super) fn is_to_send(&self) -> bool {
+    pub(crate) fn is_to_send(&self) -> bool {
         !matches!(self, Self::Drop)
     }
 }
