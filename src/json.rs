@@ -18,7 +18,7 @@ pub(crate) fn read(text: &str) -> Result<Value> {
 }
 
 /// The text with a large number in place of each that is too large. `None` if there is none.
-pub(crate) fn finite(text: &str) -> Option<String> {
+fn finite(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut copied = 0;
     let bytes = text.as_bytes();

@@ -17,6 +17,7 @@ mod handler;
 mod hours;
 mod keyed;
 mod limits;
+mod lines;
 mod many;
 mod nested;
 mod observed;

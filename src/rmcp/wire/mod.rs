@@ -2,6 +2,7 @@
 
 mod lines;
 mod long;
+pub(super) mod raw;
 mod scan;
 mod told;
 mod unreadable;

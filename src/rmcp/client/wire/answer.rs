@@ -1,7 +1,7 @@
 use super::{
     asked::Asked,
     error::{self, is_blank, says_nothing},
-    members::Members,
+    outline::{Member, Outline},
     result,
 };
 use crate::failure::Failure;
@@ -15,18 +15,18 @@ pub(super) struct Answer {
     pub(super) is_whole: bool,
 }
 
-/// Reads the members of an answer with this number of values in its text. There are more than in its
-/// members if some came twice.
+/// Reads an answer.
 ///
 /// # Errors
 ///
 /// Why it cannot be read.
-pub(super) fn read(mut members: Members, asked: &Asked, values: usize) -> Result<Answer, String> {
-    let is_plain = members.is_plain() && members.values() == values;
-    let id = members.only("id")?;
+pub(super) fn read(outline: &Outline<'_>, asked: &Asked) -> Result<Answer, String> {
+    let value = |member: Option<Member>| member.map(|member| member.value);
+    let id = value(outline.only("id")?);
     let is_its_id = id == Some(asked.id.clone().into_json_value());
-    let (result, error) = (members.only("result")?, members.only("error")?);
-    let (result, error) = match (result, error) {
+    let (result, error) = (outline.only("result")?, value(outline.only("error")?));
+    let is_plain = outline.is_plain() && result.as_ref().is_some_and(|result| result.is_exact);
+    let (result, error) = match (value(result), error) {
         (Some(result), Some(error)) if is_blank(&result) && !says_nothing(&error) => {
             (None, Some(error))
         }

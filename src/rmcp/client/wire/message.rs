@@ -1,16 +1,24 @@
-use super::{asked::canonical, refused};
-use ::rmcp::model::ServerJsonRpcMessage;
+use super::{asked::canonical, outline::Member, unreadable::mark};
+use crate::{failure::escaped, rmcp::wire::REASON};
+use ::rmcp::{
+    ErrorData,
+    model::{
+        ClientJsonRpcMessage, CustomRequest, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+        ServerRequest,
+    },
+};
 use serde_json::{Map, Value, json};
 
 /// Reads a request or a notification of the server. An unreadable request becomes one to
-/// [refuse](super::refused).
+/// [refuse](refusal).
 ///
 /// # Errors
 ///
 /// Why it is neither.
 pub(super) fn read(text: &str) -> Result<ServerJsonRpcMessage, String> {
-    let mut members: Map<String, Value> =
-        serde_json::from_str(text).map_err(|error| format!("it is not json: {error}"))?;
+    let Value::Object(mut members) = Member::read(text)?.value else {
+        return Err("it is not an object".to_owned());
+    };
     members.retain(|_, value| !value.is_null());
     members.insert("jsonrpc".to_owned(), json!("2.0"));
     let is_notification = mend_notification(&mut members);
@@ -24,10 +32,10 @@ pub(super) fn read(text: &str) -> Result<ServerJsonRpcMessage, String> {
             }
             typed(members)
         }
-        Some(id) if !has_params => Ok(refused::request(id, "`params` is not an object")),
+        Some(id) if !has_params => Ok(refused(id, "`params` is not an object")),
         Some(id) => {
             members.insert("id".to_owned(), id.clone().into_json_value());
-            Ok(typed(members).unwrap_or_else(|reason| refused::request(id, &reason)))
+            Ok(typed(members).unwrap_or_else(|reason| refused(id, &reason)))
         }
     }
 }
@@ -70,4 +78,30 @@ fn is_tools_changed(name: &str) -> bool {
 fn typed(members: Map<String, Value>) -> Result<ServerJsonRpcMessage, String> {
     let message = serde_json::from_value(Value::Object(members));
     message.map_err(|error| format!("it is not an mcp message: {error}"))
+}
+
+/// Stands for an unreadable request of the server, until [`refusal`] answers it. No handler gets it.
+fn refused(id: RequestId, reason: &str) -> ServerJsonRpcMessage {
+    let reason = Value::from(escaped(reason, REASON, &[]));
+    let request = CustomRequest::new(mark(), Some(reason));
+    ServerJsonRpcMessage::request(ServerRequest::CustomRequest(request), id)
+}
+
+/// The answer to an unreadable request. `None` for any other.
+pub(in crate::rmcp::client) fn refusal(
+    message: &ServerJsonRpcMessage,
+) -> Option<ClientJsonRpcMessage> {
+    let JsonRpcMessage::Request(asked) = message else {
+        return None;
+    };
+    let ServerRequest::CustomRequest(request) = &asked.request else {
+        return None;
+    };
+    if request.method != mark() {
+        return None;
+    }
+    let reason = request.params.as_ref().and_then(Value::as_str);
+    let reason = reason.unwrap_or_default().to_owned();
+    let error = ErrorData::invalid_request(reason, None);
+    Some(ClientJsonRpcMessage::error(error, Some(asked.id.clone())))
 }

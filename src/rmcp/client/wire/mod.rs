@@ -82,17 +82,12 @@ mod asked;
 mod content;
 mod error;
 mod literal;
-mod long;
-mod members;
 mod message;
 mod outline;
 mod read;
-mod refused;
 mod result;
 mod stdio;
 mod surrogates;
-#[cfg(test)]
-mod tests;
 mod unread;
 mod unreadable;
 
@@ -103,7 +98,7 @@ pub(super) use self::{
     read::{Found, read},
 };
 pub(super) use self::{
-    refused::refusal,
+    message::refusal,
     stdio::{NotWritten, Stdio},
     unread::Unread,
 };

@@ -1,260 +1,184 @@
-use serde::{
-    Deserialize, Deserializer,
-    de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
-};
-use serde_json::{Number, Value};
-use std::fmt;
+use crate::{json, rmcp::wire::raw};
+use serde::de::Error;
+use serde_json::Value;
 
 /// The most values that are read in one message, so that the cost of a line is a small multiple of
 /// its length.
-pub(super) const VALUES: usize = 1024 * 1024;
+const VALUES: usize = 1024 * 1024;
 
 /// The longest text that may be an id, in bytes.
 const ID: usize = 256;
 
-/// The shape of an object, found without keeping anything but its ids.
-#[derive(Debug, Default)]
-pub(super) struct Outline {
-    /// The members that are not null.
-    names: Vec<Name>,
-    pub(super) ids: Vec<Value>,
-    /// How many values are in it, at any depth, also those of repeated members.
-    pub(super) values: usize,
-}
+/// How many ids of one object are examined.
+const IDS: usize = 4;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Name {
-    Version,
-    Id,
-    Method,
-    Params,
-    Result,
-    Error,
-    Other,
-}
+/// An object, whose members are read only if they are needed. Names are compared ignoring case, and
+/// a null member is absent.
+pub(super) struct Outline<'a>(raw::Members<'a>);
 
-impl Outline {
-    /// Reads the object at the beginning of a text, and returns its length too.
+impl<'a> Outline<'a> {
+    /// Finds the object at the beginning of a text, and its length.
     ///
     /// # Errors
     ///
-    /// If it is not JSON, or has too many values.
-    pub(super) fn read(text: &str) -> serde_json::Result<(Self, usize)> {
-        let mut objects = serde_json::Deserializer::from_str(text).into_iter::<Self>();
-        match objects.next() {
-            Some(outline) => Ok((outline?, objects.byte_offset())),
-            None => Err(Error::custom("there is no object")),
+    /// If it is not JSON.
+    pub(super) fn read(text: &'a str) -> serde_json::Result<(Self, usize)> {
+        match raw::object(text) {
+            Some((members, length)) => Ok((Self(members), length)),
+            None => Err(raw::value(text)
+                .err()
+                .unwrap_or_else(|| Error::custom("it is not an object"))),
         }
     }
 
-    fn has(&self, name: Name) -> bool {
-        self.names.contains(&name)
+    fn members(&self) -> impl Iterator<Item = (&str, &'a str)> {
+        self.0.iter().filter(|(_, value)| *value != "null")
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.members()
+            .any(|(key, _)| key.eq_ignore_ascii_case(name))
+    }
+
+    fn has_only(&self, names: &[&str]) -> bool {
+        let is_one = |key: &str| names.iter().any(|name| key.eq_ignore_ascii_case(name));
+        self.members().all(|(key, _)| is_one(key))
     }
 
     pub(super) fn has_version(&self) -> bool {
-        self.has(Name::Version)
+        self.has("jsonrpc")
     }
 
     /// Whether it has an id of any type; `ids` has the valid ones.
     pub(super) fn has_id(&self) -> bool {
-        self.has(Name::Id)
+        self.has("id")
     }
 
     /// Whether it is a request or a notification, and not a line of a log with such a member.
     pub(super) fn is_servers(&self) -> bool {
-        self.has(Name::Method)
-            && !self.has(Name::Result)
-            && !self.has(Name::Error)
-            && (self.has(Name::Version) || !self.has(Name::Other))
+        const KNOWN: [&str; 3] = ["id", "method", "params"];
+        self.has("method")
+            && !self.has("result")
+            && !self.has("error")
+            && (self.has_version() || self.has_only(&KNOWN))
     }
 
     /// Whether it is an answer. Among other text, it must not look like a line of a log.
     pub(super) fn is_answer(&self, is_alone: bool) -> bool {
-        let is_said = self.has(Name::Result) || self.has(Name::Error);
-        if self.has(Name::Version) {
-            return is_said || !self.has(Name::Method);
+        let is_said = self.has("result") || self.has("error");
+        if self.has_version() {
+            return is_said || !self.has("method");
         }
-        let is_known = |name: &Name| matches!(name, Name::Id | Name::Result | Name::Error);
-        self.names.iter().all(is_known) || is_alone && is_said
-    }
-}
-
-impl<'de> Deserialize<'de> for Outline {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(OfObject)
-    }
-}
-
-struct OfObject;
-
-impl<'de> Visitor<'de> for OfObject {
-    type Value = Outline;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+        self.has_only(&["id", "result", "error"]) || is_alone && is_said
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Outline, A::Error> {
-        let mut outline = Outline::default();
-        while let Some(name) = map.next_key()? {
-            let shape = map.next_value_seed(Probe {
-                values: &mut outline.values,
-                wants_id: name == Name::Id && outline.ids.len() < 4,
-            })?;
-            if matches!(shape, Shape::Null) {
-                continue;
-            }
-            if !outline.has(name) {
-                outline.names.push(name);
-            }
-            if let Shape::Id(id) = shape {
-                outline.ids.push(id);
+    /// The ids that a request may have. One that is alone in a list or an object is that id.
+    pub(super) fn ids(&self) -> impl Iterator<Item = Value> {
+        let written = self
+            .members()
+            .filter(|(key, _)| key.eq_ignore_ascii_case("id"));
+        written.take(IDS).filter_map(|(_, written)| id(written))
+    }
+
+    /// The member of that name; one whose name differs in case counts only without it.
+    ///
+    /// # Errors
+    ///
+    /// If there are two that differ, or it cannot be read.
+    pub(super) fn only(&self, name: &str) -> Result<Option<Member>, String> {
+        let is_there = self.members().any(|(key, _)| key == name);
+        let is_it = |key: &str| key == name || !is_there && key.eq_ignore_ascii_case(name);
+        let mut only: Option<Member> = None;
+        for (_, written) in self.members().filter(|(key, _)| is_it(key)) {
+            let member = Member::read(written)?;
+            match &only {
+                Some(other) if other.value != member.value => {
+                    return Err(format!("it has the member `{name}` twice"));
+                }
+                _ => only = Some(member),
             }
         }
-        Ok(outline)
+        Ok(only)
+    }
+
+    /// Whether rmcp reads it: the version is right, and no member is null, unknown or repeated.
+    pub(super) fn is_plain(&self) -> bool {
+        let mut names: Vec<_> = self.0.iter().map(|(name, _)| name).collect();
+        names.sort_unstable();
+        let mut version = self.0.iter().filter(|(name, _)| *name == "jsonrpc");
+        names == ["id", "jsonrpc", "result"]
+            && version
+                .next()
+                .is_some_and(|(_, version)| version == "\"2.0\"")
     }
 }
 
-impl<'de> Deserialize<'de> for Name {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(OfName)
-    }
+/// A value in a message.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub(super) value: Value,
+    /// Whether it is the value of its text: no number was too large, and no member in it came twice.
+    pub(super) is_exact: bool,
 }
 
-struct OfName;
-
-impl Visitor<'_> for OfName {
-    type Value = Name;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_str<E>(self, name: &str) -> Result<Name, E> {
-        const NAMES: [(&str, Name); 6] = [
-            ("jsonrpc", Name::Version),
-            ("id", Name::Id),
-            ("method", Name::Method),
-            ("params", Name::Params),
-            ("result", Name::Result),
-            ("error", Name::Error),
-        ];
-        let mut names = NAMES.into_iter();
-        let known = names.find(|(known, _)| name.eq_ignore_ascii_case(known));
-        Ok(known.map_or(Name::Other, |(_, name)| name))
-    }
-}
-
-enum Shape {
-    Null,
-    Id(Value),
-    Other,
-}
-
-/// Counts the values in a value.
-struct Probe<'a> {
-    values: &'a mut usize,
-    wants_id: bool,
-}
-
-impl Probe<'_> {
-    fn count<E: Error>(&mut self) -> Result<(), E> {
-        *self.values += 1;
-        if *self.values > VALUES {
-            return Err(E::custom(format_args!("it has more than {VALUES} values")));
+impl Member {
+    /// Reads a text of JSON.
+    ///
+    /// # Errors
+    ///
+    /// If it has too many values, or is too deep.
+    pub(super) fn read(written: &str) -> Result<Self, String> {
+        let parts = parts_in(written);
+        if parts > VALUES {
+            return Err(format!("it has more than {VALUES} values"));
         }
-        Ok(())
-    }
-
-    fn id<E: Error>(mut self, id: impl FnOnce() -> Value) -> Result<Shape, E> {
-        self.count()?;
-        Ok(if self.wants_id {
-            Shape::Id(id())
-        } else {
-            Shape::Other
+        let no_json = |error| format!("it is not json: {error}");
+        if let Ok(value) = serde_json::from_str(written) {
+            let is_exact = parts == parts_of(&value);
+            return Ok(Self { value, is_exact });
+        }
+        let value = json::read(written).map_err(no_json)?;
+        tracing::warn!("a number that is too big was read as a smaller one");
+        Ok(Self {
+            value,
+            is_exact: false,
         })
     }
-
-    fn inner(&mut self) -> Probe<'_> {
-        Probe {
-            values: self.values,
-            wants_id: self.wants_id,
-        }
-    }
 }
 
-impl<'de> DeserializeSeed<'de> for Probe<'_> {
-    type Value = Shape;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Shape, D::Error> {
-        deserializer.deserialize_any(self)
+/// How many lists and objects are in a text, and how many further values in them.
+fn parts_in(written: &str) -> usize {
+    let (mut parts, mut is_inside, mut is_escaped) = (0, false, false);
+    for byte in written.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => is_inside = !is_inside,
+            b',' | b'[' | b'{' if !is_inside => parts += 1,
+            _ => {}
+        }
     }
+    parts
 }
 
-impl<'de> Visitor<'de> for Probe<'_> {
-    type Value = Shape;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON")
-    }
-
-    fn visit_unit<E: Error>(mut self) -> Result<Shape, E> {
-        self.count()?;
-        Ok(Shape::Null)
-    }
-
-    fn visit_bool<E: Error>(mut self, _: bool) -> Result<Shape, E> {
-        self.count()?;
-        Ok(Shape::Other)
-    }
-
-    fn visit_i64<E: Error>(self, id: i64) -> Result<Shape, E> {
-        self.id(|| id.into())
-    }
-
-    fn visit_u64<E: Error>(self, id: u64) -> Result<Shape, E> {
-        self.id(|| id.into())
-    }
-
-    fn visit_f64<E: Error>(self, id: f64) -> Result<Shape, E> {
-        self.id(|| Number::from_f64(id).into())
-    }
-
-    fn visit_str<E: Error>(mut self, id: &str) -> Result<Shape, E> {
-        if id.len() > ID {
-            self.count()?;
-            return Ok(Shape::Other);
-        }
-        self.id(|| id.into())
-    }
-
-    /// A list of one id is that id.
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<Shape, A::Error> {
-        self.count()?;
-        let mut only = None;
-        while let Some(item) = items.next_element_seed(self.inner())? {
-            self.wants_id = false;
-            only = Some(if only.is_none() { item } else { Shape::Other });
-        }
-        Ok(kept(only))
-    }
-
-    /// So is an object with nothing else in it.
-    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Shape, A::Error> {
-        self.count()?;
-        let mut only = None;
-        while members.next_key::<IgnoredAny>()?.is_some() {
-            let member = members.next_value_seed(self.inner())?;
-            self.wants_id = false;
-            only = Some(if only.is_none() { member } else { Shape::Other });
-        }
-        Ok(kept(only))
-    }
+/// The same for a value.
+fn parts_of(value: &Value) -> usize {
+    let (length, inner): (_, usize) = match value {
+        Value::Array(items) => (items.len(), items.iter().map(parts_of).sum()),
+        Value::Object(members) => (members.len(), members.values().map(parts_of).sum()),
+        _ => return 0,
+    };
+    length.max(1) + inner
 }
 
-fn kept(only: Option<Shape>) -> Shape {
-    match only {
-        Some(id @ Shape::Id(_)) => id,
-        _ => Shape::Other,
+fn id(written: &str) -> Option<Value> {
+    let mut id = (written.len() <= ID).then(|| serde_json::from_str(written).ok())??;
+    loop {
+        id = match id {
+            Value::Array(mut items) if items.len() == 1 => items.pop()?,
+            Value::Object(members) if members.len() == 1 => members.into_iter().next()?.1,
+            Value::Number(_) | Value::String(_) => return Some(id),
+            _ => return None,
+        }
     }
 }

@@ -1,18 +1,18 @@
 use super::{
-    Unreadable,
+    Long, Unreadable,
     answer::{self, Answer},
     asked::{Asked, Pending, canonical},
     literal, message,
     outline::Outline,
     surrogates::without_halves,
 };
-use crate::{json, rmcp::wire::Scan};
+use crate::rmcp::wire::Scan;
 use ::rmcp::model::ServerJsonRpcMessage;
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// The most requests and notifications that are read in one text.
-pub(super) const MESSAGES: usize = 4096;
+const MESSAGES: usize = 4096;
 
 /// The same for answers, if the waiting requests are unknown.
 const ANSWERS: usize = 64 * 1024;
@@ -55,8 +55,24 @@ pub(super) fn read_last(bytes: &[u8], pending: &mut impl Pending) -> Vec<Found> 
     of_bytes(bytes, pending, true)
 }
 
+impl Long {
+    /// Ends the requests whose ids are in it. If there are none, reports it as no message.
+    pub(in crate::rmcp::client) fn read(mut self, pending: &mut impl Pending) -> Vec<Found> {
+        let unreadable = self.too_long();
+        let ids = self.heads().into_iter().filter_map(|head| head.answers);
+        let asked = ids.filter_map(|id| pending.take(Some(&id)));
+        let found: Vec<_> = asked
+            .map(|asked| broken(unreadable.clone(), &asked))
+            .collect();
+        if found.is_empty() {
+            return vec![Found::Unreadable(unreadable)];
+        }
+        found
+    }
+}
+
 /// A text that is not JSON, or of which only the beginning was kept, in place of an answer.
-pub(super) fn broken(unreadable: Unreadable, asked: &Asked) -> Found {
+fn broken(unreadable: Unreadable, asked: &Asked) -> Found {
     Found::Answer {
         message: unreadable.answer(asked),
         is_whole: false,
@@ -166,13 +182,12 @@ impl<P: Pending> Reader<'_, P> {
                 self.whole(&outline, &text[..length], is_alone);
                 length
             }
-            Err(error) if error.is_data() => self.broken(text, &error.to_string()),
             Err(error) => self.broken(text, &format!("it is not json: {error}")),
         }
     }
 
     /// Reads an object. `is_alone`: it is the whole text.
-    fn whole(&mut self, outline: &Outline, text: &str, is_alone: bool) {
+    fn whole(&mut self, outline: &Outline<'_>, text: &str, is_alone: bool) {
         if outline.is_servers() {
             if self.messages >= MESSAGES {
                 return self.skip("there are too many messages in one text", text);
@@ -190,16 +205,15 @@ impl<P: Pending> Reader<'_, P> {
         if self.found.len() >= MESSAGES + ANSWERS {
             return self.skip("there are too many answers in one text", text);
         }
-        let asked = match outline.ids.as_slice() {
+        let ids: Vec<_> = outline.ids().collect();
+        let asked = match &ids[..] {
             [] => self.pending.take(None),
             ids => ids.iter().find_map(|id| self.pending.take(Some(id))),
         };
         let Some(asked) = asked else {
-            return self.not_asked_for(outline, text);
+            return self.not_asked_for(outline, &ids, text);
         };
-        let answer = serde_json::from_str(text).map_err(|error| error.to_string());
-        let answer = answer.and_then(|members| answer::read(members, &asked, outline.values));
-        let found = match answer {
+        let found = match answer::read(outline, &asked) {
             Ok(Answer { message, is_whole }) => Found::Answer {
                 message,
                 is_whole: is_whole && is_alone,
@@ -210,9 +224,8 @@ impl<P: Pending> Reader<'_, P> {
     }
 
     /// An answer whose id belongs to no waiting request.
-    fn not_asked_for(&mut self, outline: &Outline, text: &str) {
-        let is_possible = |id: &Value| canonical(id).is_some();
-        if outline.ids.iter().any(is_possible) {
+    fn not_asked_for(&mut self, outline: &Outline<'_>, ids: &[Value], text: &str) {
+        if ids.iter().any(|id| canonical(id).is_some()) {
             self.foreign += 1;
         } else if !outline.has_id() {
             self.skip("it is an answer without an id", text);
@@ -253,15 +266,6 @@ impl<P: Pending> Reader<'_, P> {
             self.skip("it was cut off by the end of the stream", text);
             self.is_inside = true;
             return 1;
-        }
-        // JSON, but not for `serde_json`.
-        if has_end
-            && let Some(finite) = json::finite(&text[..length])
-            && let Ok((outline, _)) = Outline::read(&finite)
-        {
-            tracing::warn!("a number that is too big was read as a smaller one");
-            self.whole(&outline, &finite, false);
-            return length;
         }
         let may_be = scan.may_be_an_answer();
         let asked = match scan.into_id() {

@@ -1,5 +1,4 @@
-use super::raw;
-use crate::text::first;
+use crate::{rmcp::wire::raw, text::first};
 use ::rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, GetExtensions, JsonRpcMessage, NumberOrString,
     RequestId,

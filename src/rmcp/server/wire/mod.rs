@@ -31,7 +31,6 @@
 //! revision 2025-03-26 has batches. rmcp does not know them, so the answers are not a list.
 
 mod ids;
-mod raw;
 mod read;
 mod refused;
 mod text;

@@ -1,12 +1,14 @@
-use super::{
-    ids::Ids,
-    raw::{self, Members, Twice},
-    refused::Refused,
-};
+use super::{ids::Ids, refused::Refused};
 use crate::{
     call::Method,
     failure::escaped,
-    rmcp::{server::unreadable::initialize_problem, wire::Head},
+    rmcp::{
+        server::unreadable::initialize_problem,
+        wire::{
+            Head,
+            raw::{self, Members, Twice},
+        },
+    },
 };
 use ::rmcp::{
     ErrorData,

@@ -1,5 +1,4 @@
-use super::raw;
-use crate::{json, text::first};
+use crate::{json, rmcp::wire::raw, text::first};
 use ::rmcp::{
     ErrorData,
     model::{

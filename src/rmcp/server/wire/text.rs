@@ -1,9 +1,8 @@
 use super::{
     ids::Ids,
-    raw,
     read::{Found, broken, object, typed},
 };
-use crate::rmcp::wire::{Scan, Unreadable};
+use crate::rmcp::wire::{Scan, Unreadable, raw};
 
 /// A line, read message by message: it may hold a batch, or several messages.
 #[derive(Debug)]

@@ -1,43 +1,58 @@
-//! The messages that are found in a text, in each form.
+//! The messages that are found in the lines of a server, in each form.
 
-use super::{
-    asked::Running,
-    read::{Found, MESSAGES, read, read_last},
-    refusal,
+use mcp_resilience::rmcp::client::line_transport;
+use rmcp::{
+    RoleClient,
+    model::{
+        CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest,
+        JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerNotification, ServerRequest,
+    },
+    transport::Transport,
 };
-use ::rmcp::model::{CallToolRequest, JsonRpcMessage};
-use ::rmcp::model::{
-    CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, RequestId, ServerNotification,
-};
+use std::io::Cursor;
+use tokio::io::sink;
 
-fn running(ids: &[i64]) -> Running {
-    let mut running = Running::default();
+/// The most requests and notifications that are read in one line.
+const MESSAGES: usize = 4096;
+
+/// The messages in a text, while calls with these ids wait.
+async fn read(text: &str, ids: &[i64]) -> Vec<ServerJsonRpcMessage> {
+    let mut transport = line_transport(Cursor::new(text.to_owned()), sink());
     for id in ids {
         let params = CallToolRequestParams::new("look");
         let call = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        running.note(&ClientJsonRpcMessage::request(call, RequestId::Number(*id)));
+        let call = ClientJsonRpcMessage::request(call, RequestId::Number(*id));
+        Transport::<RoleClient>::send(&mut transport, call)
+            .await
+            .unwrap();
     }
-    running
+    let mut messages = Vec::new();
+    while let Some(message) = transport.receive().await {
+        messages.push(message);
+    }
+    messages
 }
 
-/// What is found: `+1` for a good answer to 1, `-1` for an unreadable one, `m`, `f` and `u` for the rest.
-fn found(text: &str) -> String {
-    let found = read(text.as_bytes(), &mut running(&[1, 2, 3]));
-    let found = found.into_iter().map(|found| match found {
-        Found::Message(_) => "m".to_owned(),
-        Found::Answer { message, .. } => match message {
-            JsonRpcMessage::Response(response) => format!("+{}", response.id),
-            JsonRpcMessage::Error(error) => format!("-{}", error.id.unwrap()),
-            message => panic!("{message:?}"),
-        },
-        Found::Foreign => "f".to_owned(),
-        Found::Unreadable(_) => "u".to_owned(),
+/// The messages in a line: `+1` for a good answer to 1, `-1` for an unreadable one, `m` for others.
+async fn found(line: &str) -> String {
+    let found = read(&format!("{line}\n"), &[1, 2, 3]).await;
+    let found = found.into_iter().map(|message| match message {
+        JsonRpcMessage::Response(response) => format!("+{}", response.id),
+        JsonRpcMessage::Error(error) => format!("-{}", error.id.unwrap()),
+        _ => "m".to_owned(),
     });
     found.collect::<Vec<_>>().join(" ")
 }
 
-#[test]
-fn one_broken_message_hides_no_other() {
+fn is_answer(message: &ServerJsonRpcMessage) -> bool {
+    matches!(
+        message,
+        JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)
+    )
+}
+
+#[tokio::test]
+async fn one_broken_message_hides_no_other() {
     let good = r#"{"jsonrpc":"2.0","id":2,"result":{"content":[]}}"#;
     for (text, expected) in [
         (
@@ -52,27 +67,27 @@ fn one_broken_message_hides_no_other() {
             format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"x":"un"quoted"}}}}{good}"#),
             "-1 +2",
         ),
-        (format!("[1,2] {{{{{{ {good}"), "+2 u"),
+        (format!("[1,2] {{{{{{ {good}"), "+2"),
         (
             r#"{"id":1,"result":{"x":NaN}} {"id":3,"result":{"x":NaN}}"#.to_owned(),
             "-1 -3",
         ),
         (
             format!(r#"{{"id":1,"result":{{"x":NaN}}}}{{"id":77,"result":{{}}}}{good}"#),
-            "-1 +2 f",
+            "-1 +2",
         ),
         // The id of an object inside of one is not its own.
         (
             r#"{"level":"info","at":NaN,"request":{"id":1,"result":{"content":[]}}}"#.to_owned(),
-            "u",
+            "",
         ),
     ] {
-        assert_eq!(found(&text), expected, "{text}");
+        assert_eq!(found(&text).await, expected, "{text}");
     }
 }
 
-#[test]
-fn an_id_that_no_request_has_ends_the_only_one_that_waits() {
+#[tokio::test]
+async fn an_id_that_no_request_has_ends_the_only_one_that_waits() {
     for text in [
         r#"{"jsonrpc":"2.0","id":true,"result":{"content":[]}}"#,
         r#"{"jsonrpc":"2.0","id":{},"result":{"content":[]}}"#,
@@ -80,17 +95,11 @@ fn an_id_that_no_request_has_ends_the_only_one_that_waits() {
         r#"{"jsonrpc":"2.0","id":1.5,"result":{"content":[]}}"#,
         r#"{"jsonrpc":"2.0","id":true,"result":{"x":NaN}}"#,
     ] {
-        let only = read(text.as_bytes(), &mut running(&[1]));
-        let is_its = matches!(
-            &only[..],
-            [Found::Answer {
-                message: JsonRpcMessage::Error(_),
-                ..
-            }]
-        );
+        let only = read(&format!("{text}\n"), &[1]).await;
+        let is_its = matches!(&only[..], [JsonRpcMessage::Error(_)]);
         assert!(is_its, "{text}: {only:?}");
         // With several waiting calls, it is unknown which one it answers.
-        assert_eq!(found(text), "u", "{text}");
+        assert_eq!(found(text).await, "", "{text}");
     }
     // A log line and an answer without an id belong to no call.
     for text in [
@@ -98,31 +107,28 @@ fn an_id_that_no_request_has_ends_the_only_one_that_waits() {
         r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}"#,
         r#"{"jsonrpc":"2.0","id":"x","result":{}}"#,
     ] {
-        let only = read(text.as_bytes(), &mut running(&[1]));
-        let is_answer = matches!(&only[..], [Found::Answer { .. }]);
-        assert!(!is_answer, "{text}: {only:?}");
+        let only = read(&format!("{text}\n"), &[1]).await;
+        assert!(only.is_empty(), "{text}: {only:?}");
     }
 }
 
-#[test]
-fn a_number_that_is_too_big_hides_no_answer() {
+#[tokio::test]
+async fn a_number_that_is_too_big_hides_no_answer() {
     for text in [
         r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"n":1e400}}}"#,
         r#"[{"jsonrpc":"2.0","id":1,"result":{"content":[],"_meta":{"n":-1e400}}}]"#,
     ] {
-        assert_eq!(found(text), "+1", "{text}");
+        assert_eq!(found(text).await, "+1", "{text}");
     }
     let request = r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":{"n":1e400}}}"#;
-    assert_eq!(found(request), "m");
-    assert_eq!(
-        found(r#"{"jsonrpc":"2.0","id":1,"result":{"x":1e400,}}"#),
-        "-1"
-    );
+    assert_eq!(found(request).await, "m");
+    let broken = r#"{"jsonrpc":"2.0","id":1,"result":{"x":1e400,}}"#;
+    assert_eq!(found(broken).await, "-1");
 }
 
-#[test]
-fn the_last_line_of_a_stream_is_whole_or_cut_off() {
-    for (text, is_answer) in [
+#[tokio::test]
+async fn the_last_line_of_a_stream_is_whole_or_cut_off() {
+    for (text, expected) in [
         (r#"{"jsonrpc":"2.0","id":1,"result":{"x":NaN}}"#, true),
         ("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", true),
         (
@@ -135,15 +141,14 @@ fn the_last_line_of_a_stream_is_whole_or_cut_off() {
         ),
         (r#"{"jsonrpc":"2.0","id":1,"result":{"x":"}"#, false),
     ] {
-        let found = read_last(text.as_bytes(), &mut running(&[1, 2]));
-        let answers = found.iter();
-        let answers = answers.filter(|found| matches!(found, Found::Answer { .. }));
-        assert_eq!(answers.count(), usize::from(is_answer), "{text}: {found:?}");
+        let found = read(text, &[1, 2]).await;
+        let answers = found.iter().filter(|message| is_answer(message));
+        assert_eq!(answers.count(), usize::from(expected), "{text}: {found:?}");
     }
 }
 
-#[test]
-fn an_answer_in_another_writing_ends_its_call() {
+#[tokio::test]
+async fn an_answer_in_another_writing_ends_its_call() {
     for (text, expected) in [
         (
             r"{'jsonrpc': '2.0', 'id': 1, 'result': {'content': [], 'isError': False}}",
@@ -168,23 +173,23 @@ fn an_answer_in_another_writing_ends_its_call() {
         ),
         (
             r#"{'jsonrpc': '2.0', 'id': 9, 'result': {}} {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#,
-            "+1 u",
+            "+1",
         ),
         (
             r#"{dbg} {id: 1} {"jsonrpc":"2.0","id":1,"result":{"content":[]}}"#,
-            "+1 u",
+            "+1",
         ),
         // No answers.
-        (r"{'id': 1, 'result': 'logged'}", "u"),
-        (r"{'level': 'info', 'request': {'id': 1}}", "u"),
-        (r"{'jsonrpc': '2.0', 'method': 'x', 'id': 1}", "u"),
+        (r"{'id': 1, 'result': 'logged'}", ""),
+        (r"{'level': 'info', 'request': {'id': 1}}", ""),
+        (r"{'jsonrpc': '2.0', 'method': 'x', 'id': 1}", ""),
     ] {
-        assert_eq!(found(text), expected, "{text}");
+        assert_eq!(found(text).await, expected, "{text}");
     }
 }
 
-#[test]
-fn a_line_of_a_log_ends_no_call_whatever_members_it_has() {
+#[tokio::test]
+async fn a_line_of_a_log_ends_no_call_whatever_members_it_has() {
     for text in [
         r#"{"level":"error","error":"disk full","id":1}"#,
         r#"{"level":"info","result":"ok","id":1}"#,
@@ -193,12 +198,12 @@ fn a_line_of_a_log_ends_no_call_whatever_members_it_has() {
         r#"{"msg":"id 1","id":1}"#,
         r#"{"level":"info","context":{"id":1,"result":{"content":[]}},"at":"#,
     ] {
-        assert_eq!(found(text), "u", "{text}");
+        assert_eq!(found(text).await, "", "{text}");
     }
 }
 
-#[test]
-fn a_text_costs_no_more_than_a_few_findings_and_one_event() {
+#[tokio::test]
+async fn a_text_costs_no_more_than_a_few_thousand_messages() {
     for part in [
         "[1,1,1,1]",
         "{}",
@@ -210,55 +215,22 @@ fn a_text_costs_no_more_than_a_few_findings_and_one_event() {
         "x{",
     ] {
         let text = part.repeat(256 * 1024 / part.len());
-        assert!(found(&text).len() <= 3, "{part}: {}", found(&text));
+        assert_eq!(found(&text).await, "", "{part}");
     }
     let notification = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
-    let text = notification.repeat(MESSAGES + 10);
-    let all = read(text.as_bytes(), &mut running(&[]));
-    assert_eq!(all.len(), MESSAGES + 1);
-    let Some(Found::Unreadable(more)) = all.last() else {
-        panic!("the rest is not told");
-    };
-    assert_eq!(more.count(), 10);
     // An answer ends its call after any number of other texts.
-    let text = format!("{text}{}", r#"{"id":1,"result":{"content":[]}}"#);
-    let all = read(text.as_bytes(), &mut running(&[1]));
-    assert!(
-        all.iter()
-            .any(|found| matches!(found, Found::Answer { .. }))
-    );
-    let many = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"result":[{}1]}}"#,
-        "1,".repeat(1024 * 1024)
-    );
-    assert_eq!(found(&many), "-1");
+    let answer = r#"{"id":1,"result":{"content":[]}}"#;
+    let text = format!("{}{answer}\n", notification.repeat(MESSAGES + 10));
+    let all = read(&text, &[1]).await;
+    assert_eq!(all.len(), MESSAGES + 1);
+    assert!(all.last().is_some_and(is_answer));
+    let many = "1,".repeat(1024 * 1024);
+    let many = format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{many}1]}}"#);
+    assert_eq!(found(&many).await, "-1");
 }
 
-#[test]
-fn a_change_of_the_tools_is_heard_in_every_form() {
-    for text in [
-        r#"{"jsonrpc":"2.0","id":7,"method":"notifications/tools/list_changed"}"#,
-        r#"{"jsonrpc":"2.0","id":"n-1","method":"notifications/tools/list_changed","params":[1]}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":"x"}}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":null,"x":1}}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/tools/listChanged"}"#,
-        r#"{"jsonrpc":"2.0","method":"Notifications/Tools/List_Changed"}"#,
-        r#"{"jsonrpc":"2.0","method":"tools/list_changed"}"#,
-    ] {
-        let found = read(text.as_bytes(), &mut running(&[]));
-        let [Found::Message(JsonRpcMessage::Notification(heard))] = &found[..] else {
-            panic!("{text}: {found:?}");
-        };
-        let is_change = matches!(
-            heard.notification,
-            ServerNotification::ToolListChangedNotification(_)
-        );
-        assert!(is_change, "{text}: {heard:?}");
-    }
-}
-
-#[test]
-fn messages_of_the_server_are_mended() {
+#[tokio::test]
+async fn messages_of_the_server_are_mended() {
     for text in [
         r#"{"jsonrpc":"2.0","id":null,"method":"notifications/tools/list_changed"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":[]}"#,
@@ -268,11 +240,39 @@ fn messages_of_the_server_are_mended() {
         r#"{"jsonrpc":"2.0","id":7.0,"method":"ping","params":null}"#,
         r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}"#,
     ] {
-        let found = read(text.as_bytes(), &mut running(&[]));
-        let [Found::Message(message)] = &found[..] else {
+        let found = read(&format!("{text}\n"), &[]).await;
+        let [message] = &found[..] else {
             panic!("{text}: {found:?}");
         };
-        let is_refused = refusal(message).is_some();
-        assert_eq!(is_refused, text.contains("[1]"), "{text}: {message:?}");
+        // A client refuses it, and no handler gets it.
+        let is_unreadable = matches!(
+            message,
+            JsonRpcMessage::Request(asked)
+                if matches!(asked.request, ServerRequest::CustomRequest(_))
+        );
+        assert_eq!(is_unreadable, text.contains("[1]"), "{text}: {message:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_the_tools_is_heard_in_every_form() {
+    for text in [
+        r#"{"jsonrpc":"2.0","id":7,"method":"notifications/tools/list_changed"}"#,
+        r#"{"jsonrpc":"2.0","id":"n-1","method":"notifications/tools/list_changed","params":[1]}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":"x"}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":null,"x":1}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/listChanged"}"#,
+        r#"{"jsonrpc":"2.0","method":"Notifications/Tools/List_Changed"}"#,
+        r#"{"jsonrpc":"2.0","method":"tools/list_changed"}"#,
+    ] {
+        let found = read(&format!("{text}\n"), &[]).await;
+        let [JsonRpcMessage::Notification(heard)] = &found[..] else {
+            panic!("{text}: {found:?}");
+        };
+        let is_change = matches!(
+            heard.notification,
+            ServerNotification::ToolListChangedNotification(_)
+        );
+        assert!(is_change, "{text}: {heard:?}");
     }
 }

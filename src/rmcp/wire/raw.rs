@@ -9,7 +9,7 @@ use serde_json::{Deserializer, Error};
 /// # Errors
 ///
 /// If it is not JSON.
-pub(super) fn value(text: &str) -> Result<(&str, &str), Error> {
+pub(in crate::rmcp) fn value(text: &str) -> Result<(&str, &str), Error> {
     let text = text.trim_start();
     let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
     match values.next() {
@@ -18,42 +18,55 @@ pub(super) fn value(text: &str) -> Result<(&str, &str), Error> {
     }
 }
 
-/// The members of an object in their order. A text that is not an object has none.
-pub(super) fn members(text: &str) -> Members<'_> {
-    let mut rest = text.trim_start().strip_prefix('{').unwrap_or_default();
+/// The members of the object that a text begins with, in their order, and its length. `None` if it is
+/// not JSON.
+pub(in crate::rmcp) fn object(text: &str) -> Option<(Members<'_>, usize)> {
+    let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
     let mut members = Vec::new();
-    while let Ok((name, after)) = value(rest) {
-        let Some(after) = after.trim_start().strip_prefix(':') else {
-            break;
-        };
-        let Ok((value, after)) = value(after) else {
-            break;
-        };
+    let mut rest = text.strip_prefix('{')?.trim_start_matches(is_space);
+    while !(members.is_empty() && rest.starts_with('}')) {
+        let (name, after) = value(rest).ok().filter(|(name, _)| name.starts_with('"'))?;
+        let after = after.trim_start_matches(is_space).strip_prefix(':')?;
+        let (written, after) = value(after.trim_start_matches(is_space)).ok()?;
         let name = serde_json::from_str(name).unwrap_or_else(|_| name.to_owned());
-        members.push((name, value));
-        rest = after.trim_start().strip_prefix(',').unwrap_or_default();
+        members.push((name, written));
+        rest = after.trim_start_matches(is_space);
+        if rest.starts_with('}') {
+            break;
+        }
+        rest = rest.strip_prefix(',')?.trim_start_matches(is_space);
     }
-    Members(members)
+    let length = text.len() - rest.len() + 1;
+    Some((Members(members), length))
 }
 
-pub(super) struct Members<'a>(Vec<(String, &'a str)>);
+/// The members of an object. A text that is not an object has none.
+#[cfg(feature = "rmcp")]
+pub(in crate::rmcp) fn members(text: &str) -> Members<'_> {
+    object(text.trim_start()).map_or_else(|| Members(Vec::new()), |(members, _)| members)
+}
 
+pub(in crate::rmcp) struct Members<'a>(Vec<(String, &'a str)>);
+
+#[cfg(feature = "rmcp")]
 /// A member is there twice, with different values.
-pub(super) struct Twice;
+pub(in crate::rmcp) struct Twice;
 
 impl<'a> Members<'a> {
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
+    pub(in crate::rmcp) fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.0.iter().map(|(name, value)| (&**name, *value))
     }
 
     /// The first of that name, null or not.
-    pub(super) fn first(&self, name: &str) -> Option<&'a str> {
+    #[cfg(feature = "rmcp")]
+    pub(in crate::rmcp) fn first(&self, name: &str) -> Option<&'a str> {
         self.iter()
             .find_map(|(key, value)| (key == name).then_some(value))
     }
 
     /// The one of that name that is not null.
-    pub(super) fn only(&self, name: &str) -> Result<Option<&'a str>, Twice> {
+    #[cfg(feature = "rmcp")]
+    pub(in crate::rmcp) fn only(&self, name: &str) -> Result<Option<&'a str>, Twice> {
         let named = self.iter().filter(|(key, _)| *key == name);
         let mut named = named
             .map(|(_, value)| value)
@@ -66,8 +79,9 @@ impl<'a> Members<'a> {
     }
 }
 
+#[cfg(feature = "rmcp")]
 /// The kind of JSON value in a text.
-pub(super) fn kind(value: &str) -> &'static str {
+pub(in crate::rmcp) fn kind(value: &str) -> &'static str {
     match value.as_bytes().first() {
         Some(b'"') => "a string",
         Some(b'{') => "an object",
@@ -78,7 +92,7 @@ pub(super) fn kind(value: &str) -> &'static str {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "rmcp"))]
 mod tests {
     use super::*;
 
