@@ -3,7 +3,7 @@
 //! ```text
 //! call [OPTIONS] TOOL [JSON-ARGUMENTS] -- COMMAND [ARGS…]
 //! call [OPTIONS] --url URL TOOL [JSON-ARGUMENTS]
-//! call [OPTIONS] --list|--resources|--prompts|--read URI [--url URL | -- COMMAND [ARGS…]]
+//! call [OPTIONS] --list|--resources|--templates|--prompts|--read URI [--url URL | -- COMMAND [ARGS…]]
 //! ```
 //!
 //! The result is printed as JSON on stdout, on one line with `--json`. Log and progress go to stderr.
@@ -75,6 +75,9 @@ struct Options {
     /// List the resources
     #[arg(long, group = "instead")]
     resources: bool,
+    /// List the templates of resources
+    #[arg(long, group = "instead")]
+    templates: bool,
     /// List the prompts
     #[arg(long, group = "instead")]
     prompts: bool,
@@ -124,6 +127,7 @@ enum Job {
     Call(String, Value),
     List,
     Resources,
+    Templates,
     Prompts,
     Read(String),
 }
@@ -201,11 +205,19 @@ impl Options {
         let server = match (self.url, self.command.split_first()) {
             (Some(_), Some(_)) => return Err("give a url or a command, and not both".into()),
             (None, None) => {
-                return Err("no server: give `--url URL`, or `-- COMMAND` at the end".into());
+                let needed = "no server: give `--url URL`, or `-- COMMAND` at the end";
+                return Err(match self.tool {
+                    Some(tool) => {
+                        format!("{needed}; if `{tool}` is the command, put `--` before it")
+                    }
+                    None => needed.to_owned(),
+                }
+                .into());
             }
             (Some(url), None) => {
                 if !url.starts_with("http://") && !url.starts_with("https://") {
-                    return Err(format!("`{url}` is not an http url").into());
+                    let problem = "the url must begin with `http://` or `https://`";
+                    return Err(format!("{problem}, and `{url}` does not").into());
                 }
                 if !self.env.is_empty() {
                     return Err("`--env` is for a command".into());
@@ -231,12 +243,13 @@ impl Options {
         };
         let job = match self.tool {
             Some(_) if self.list => return Err("`--list` takes no tool".into()),
-            Some(_) if self.resources || self.prompts || self.read.is_some() => {
+            Some(_) if self.resources || self.templates || self.prompts || self.read.is_some() => {
                 return Err("give a tool, or something else to do, and not both".into());
             }
             Some(tool) => Job::Call(tool, given),
             None if self.list => Job::List,
             None if self.resources => Job::Resources,
+            None if self.templates => Job::Templates,
             None if self.prompts => Job::Prompts,
             None => match self.read {
                 Some(uri) => Job::Read(uri),
@@ -351,6 +364,10 @@ impl Task {
                 self.output.list(client.tools().as_deref())
             }
             Job::Resources => self.output.list(client.list_resources().await.as_deref()),
+            Job::Templates => {
+                let templates = client.list_resource_templates().await;
+                self.output.list(templates.as_deref())
+            }
             Job::Prompts => self.output.list(client.list_prompts().await.as_deref()),
             Job::Read(uri) => {
                 let read = client.read_resource(ReadResourceRequestParams::new(uri));

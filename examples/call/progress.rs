@@ -33,7 +33,7 @@ fn line(report: &ProgressNotificationParam) -> String {
         .collect();
     let progress = report.progress;
     let Some(total) = report.total.filter(|total| *total > 0.0) else {
-        return format!("{progress} {message}");
+        return format!("{progress} {message}").trim_end().to_owned();
     };
     let share = (progress / total).clamp(0.0, 1.0);
     let mark = |at: usize| {
@@ -42,5 +42,6 @@ fn line(report: &ProgressNotificationParam) -> String {
         if is_done { '#' } else { '.' }
     };
     let bar: String = (0..WIDTH).map(mark).collect();
-    format!("[{bar}] {progress} of {total} {message}")
+    let line = format!("[{bar}] {progress} of {total} {message}");
+    line.trim_end().to_owned()
 }

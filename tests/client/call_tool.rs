@@ -171,6 +171,9 @@ async fn it_lists_and_reads_resources_and_prompts_with_headers_and_a_token() {
                 "serverInfo": {"name": "scripted", "version": "1"},
             }),
             "resources/list" => json!({"resources": [{"uri": "a:1", "name": "one"}]}),
+            "resources/templates/list" => {
+                json!({"resourceTemplates": [{"uriTemplate": "a:{n}", "name": "any"}]})
+            }
             "prompts/list" => json!({"prompts": [{"name": "ask"}]}),
             "resources/read" => {
                 json!({"contents": [{"uri": seen.message["params"]["uri"], "text": "read"}]})
@@ -182,6 +185,10 @@ async fn it_lists_and_reads_resources_and_prompts_with_headers_and_a_token() {
     .await;
     for (words, expected) in [
         (&["--resources"][..], json!([{"uri": "a:1", "name": "one"}])),
+        (
+            &["--templates"],
+            json!([{"uriTemplate": "a:{n}", "name": "any"}]),
+        ),
         (&["--prompts"], json!([{"name": "ask"}])),
         (
             &["--read", "a:1"],
@@ -264,6 +271,7 @@ async fn a_forgotten_separator_is_explained_and_the_version_is_told() {
         &["look", "npx"][..],
         &["look", "{}", "npx", "server"],
         &["look", "{}", "npx", "-y", "server"],
+        &["./server", "--list"],
     ] {
         let (code, _, stderr) = said(&run(words).await);
         assert_eq!(code, Some(64), "{words:?}");
@@ -315,7 +323,7 @@ async fn bad_usage_says_what_is_wrong_and_starts_nothing() {
         (&["--", "true"], "no tool"),
         (&["look", "[1]", "--", "true"], "not a json object"),
         (&["look", "{", "--", "true"], "not a json object"),
-        (&["look", "--url", "nowhere"], "not an http url"),
+        (&["look", "--url", "nowhere"], "must begin with `http://`"),
         (
             &["look", "--url", "http://127.0.0.1:9", "--", "true"],
             "not both",

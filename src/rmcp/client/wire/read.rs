@@ -56,7 +56,7 @@ pub(super) fn read_last(bytes: &[u8], pending: &mut impl Pending) -> Vec<Found> 
 }
 
 impl Long {
-    /// Ends the requests whose ids are in it. If there are none, reports it as no message.
+    /// Ends the requests whose ids are in it. If there are none, reports that it is not a message.
     pub(in crate::rmcp::client) fn read(mut self, pending: &mut impl Pending) -> Vec<Found> {
         let unreadable = self.too_long();
         let ids = self.heads().into_iter().filter_map(|head| head.answers);
