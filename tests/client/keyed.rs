@@ -58,6 +58,14 @@ impl Drop for Run {
 }
 
 impl Office {
+    /// One whose tools take so long.
+    fn taking(takes: Duration) -> Self {
+        Self {
+            takes,
+            ..Self::default()
+        }
+    }
+
     fn sold(&self) -> Vec<Option<String>> {
         self.sold.lock().unwrap().clone()
     }
@@ -137,6 +145,18 @@ impl Wires {
         }
     }
 
+    fn keyed(office: &Office) -> Self {
+        Self::to(office, Some(IdempotencyLayer::new()))
+    }
+
+    fn of_2026(self) -> Self {
+        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+        Self {
+            lifecycle: ClientLifecycleMode::Discover { preferred_versions },
+            ..self
+        }
+    }
+
     fn dial(&self) -> DuplexStream {
         let (near, mut middle) = duplex(1 << 16);
         let (mut other, far) = duplex(1 << 16);
@@ -178,6 +198,11 @@ fn retry() -> RetryBuilder {
         .jitter(Jitter::none())
 }
 
+/// However long the waits are.
+fn patient() -> RetryBuilder {
+    retry().policy(Policy::new().no_retry_window())
+}
+
 fn builder(
     wires: &Wires,
     retry: RetryBuilder,
@@ -200,6 +225,22 @@ fn builder(
         .reconnect(ReconnectLayer::new(()))
 }
 
+/// A client that gives keys to a server that honours them.
+async fn connect(wires: &Wires, retry: RetryBuilder, limit: Duration) -> Client {
+    let client = builder(wires, retry, limit).idempotency_keys();
+    client.connect().await.unwrap()
+}
+
+/// Books, and loses the connection after a second.
+async fn book_and_lose(client: &Client, wires: &Wires) -> (String, bool) {
+    let cut = async {
+        sleep(SECOND).await;
+        wires.cut.send_replace(());
+    };
+    let (answer, ()) = tokio::join!(client.call_tool(tool("book")), cut);
+    text(answer.unwrap())
+}
+
 fn tool(name: &'static str) -> CallToolRequestParams {
     CallToolRequestParams::new(name)
 }
@@ -219,19 +260,11 @@ fn text(response: CallToolResponse) -> (String, bool) {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_answer_was_lost_is_made_again_runs_once_and_brings_its_answer() {
-    let office = Office {
-        takes: 3 * SECOND,
-        ..Office::default()
-    };
-    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
-    let client = builder(&wires, retry(), 60 * SECOND).idempotency_keys();
-    let client = client.connect().await.unwrap();
-    let cut = async {
-        sleep(SECOND).await;
-        wires.cut.send_replace(());
-    };
-    let (answer, ()) = tokio::join!(client.call_tool(tool("book")), cut);
-    assert_eq!(text(answer.unwrap()), ("1".to_owned(), true));
+    let office = Office::taking(3 * SECOND);
+    let wires = Wires::keyed(&office);
+    let client = connect(&wires, retry(), 60 * SECOND).await;
+    let answer = book_and_lose(&client, &wires).await;
+    assert_eq!(answer, ("1".to_owned(), true));
     let sold = office.sold();
     assert_eq!(sold.len(), 1, "{sold:?}");
     assert_eq!(sold[0].as_ref().unwrap().len(), 32, "a random key");
@@ -240,10 +273,7 @@ async fn a_call_whose_answer_was_lost_is_made_again_runs_once_and_brings_its_ans
 #[tokio::test(start_paused = true)]
 async fn without_the_setting_or_the_servers_capability_nothing_is_repeated() {
     for (is_on, is_honoured) in [(false, true), (true, false)] {
-        let office = Office {
-            takes: 3 * SECOND,
-            ..Office::default()
-        };
+        let office = Office::taking(3 * SECOND);
         let wires = Wires::to(&office, is_honoured.then(IdempotencyLayer::new));
         let mut client = builder(&wires, retry(), 60 * SECOND);
         if is_on {
@@ -251,12 +281,7 @@ async fn without_the_setting_or_the_servers_capability_nothing_is_repeated() {
         }
         let client = client.connect().await.unwrap();
         assert_eq!(client.catalog().honours_keys(), is_honoured);
-        let cut = async {
-            sleep(SECOND).await;
-            wires.cut.send_replace(());
-        };
-        let (answer, ()) = tokio::join!(client.call_tool(tool("book")), cut);
-        let (text, _) = text(answer.unwrap());
+        let (text, _) = book_and_lose(&client, &wires).await;
         assert!(text.contains("may have run"), "{text}");
         assert_eq!(office.sold(), [None]);
     }
@@ -265,13 +290,8 @@ async fn without_the_setting_or_the_servers_capability_nothing_is_repeated() {
 #[tokio::test(start_paused = true)]
 async fn all_rounds_of_a_call_have_one_key() {
     let office = Office::default();
-    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-    let wires = Wires {
-        lifecycle: ClientLifecycleMode::Discover { preferred_versions },
-        ..Wires::to(&office, Some(IdempotencyLayer::new()))
-    };
-    let client = builder(&wires, retry(), 60 * SECOND).idempotency_keys();
-    let client = client.connect().await.unwrap();
+    let wires = Wires::keyed(&office).of_2026();
+    let client = connect(&wires, retry(), 60 * SECOND).await;
     let answer = client.call("ask", json!({})).await.unwrap();
     assert_eq!(text(answer.into()), ("3".to_owned(), false));
     let sold = office.sold();
@@ -289,11 +309,7 @@ async fn each_round_has_a_key_of_its_own_for_a_server_that_does_not_say_that_it_
     let mut seen = Vec::new();
     for _ in 0..2 {
         let office = Office::default();
-        let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
-        let wires = Wires {
-            lifecycle: ClientLifecycleMode::Discover { preferred_versions },
-            ..Wires::to(&office, None)
-        };
+        let wires = Wires::to(&office, None).of_2026();
         let client = builder(&wires, retry(), SECOND).always_idempotency_keys();
         let client = client.connect().await.unwrap();
         let call = client.call("ask", json!({})).idempotency_key(&key);
@@ -309,18 +325,9 @@ async fn each_round_has_a_key_of_its_own_for_a_server_that_does_not_say_that_it_
 
 #[tokio::test(start_paused = true)]
 async fn as_a_service_the_client_gives_keys_too() {
-    let office = Office {
-        takes: 30 * SECOND,
-        ..Office::default()
-    };
-    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
-    let client = builder(
-        &wires,
-        retry().policy(Policy::new().no_retry_window()),
-        10 * SECOND,
-    )
-    .idempotency_keys();
-    let client = client.connect().await.unwrap();
+    let office = Office::taking(30 * SECOND);
+    let wires = Wires::keyed(&office);
+    let client = connect(&wires, patient(), 10 * SECOND).await;
     let answer = client.oneshot(Request::from(tool("book"))).await.unwrap();
     let Answer::Tool(answer) = answer else {
         panic!("{answer:?}");
@@ -335,19 +342,11 @@ async fn as_a_service_the_client_gives_keys_too() {
 /// A run may go on for longer than rmcp leaves a request whose connection is gone.
 #[tokio::test(start_paused = true)]
 async fn a_run_that_lost_its_connection_is_not_told_to_give_up() {
-    let office = Office {
-        takes: 20 * SECOND,
-        ..Office::default()
-    };
-    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
-    let client = builder(&wires, retry(), 60 * SECOND).idempotency_keys();
-    let client = client.connect().await.unwrap();
-    let cut = async {
-        sleep(SECOND).await;
-        wires.cut.send_replace(());
-    };
-    let (answer, ()) = tokio::join!(client.call_tool(tool("book")), cut);
-    assert_eq!(text(answer.unwrap()), ("1".to_owned(), true));
+    let office = Office::taking(20 * SECOND);
+    let wires = Wires::keyed(&office);
+    let client = connect(&wires, retry(), 60 * SECOND).await;
+    let answer = book_and_lose(&client, &wires).await;
+    assert_eq!(answer, ("1".to_owned(), true));
     assert_eq!(office.sold().len(), 1);
 }
 
@@ -355,13 +354,9 @@ async fn a_run_that_lost_its_connection_is_not_told_to_give_up() {
 #[tokio::test(start_paused = true)]
 async fn a_call_is_not_repeated_on_a_server_that_does_not_know_its_key() {
     for next in [Some(IdempotencyLayer::new()), None] {
-        let office = Office {
-            takes: 3 * SECOND,
-            ..Office::default()
-        };
-        let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
-        let client = builder(&wires, retry(), 60 * SECOND).idempotency_keys();
-        let client = client.connect().await.unwrap();
+        let office = Office::taking(3 * SECOND);
+        let wires = Wires::keyed(&office);
+        let client = connect(&wires, retry(), 60 * SECOND).await;
         let cut = async {
             sleep(SECOND).await;
             *wires.layer.lock().unwrap() = next;
@@ -397,19 +392,10 @@ async fn only_tools_that_may_not_run_twice_get_a_key() {
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_of_the_client_does_not_cancel_the_run() {
-    let office = Office {
-        takes: 30 * SECOND,
-        ..Office::default()
-    };
+    let office = Office::taking(30 * SECOND);
     let layer = IdempotencyLayer::new();
     let wires = Wires::to(&office, Some(layer.clone()));
-    let client = builder(
-        &wires,
-        retry().policy(Policy::new().no_retry_window()),
-        10 * SECOND,
-    )
-    .idempotency_keys();
-    let client = client.connect().await.unwrap();
+    let client = connect(&wires, patient(), 10 * SECOND).await;
     let answer = client.call_tool(tool("book")).await.unwrap();
     assert_eq!(text(answer), ("1".to_owned(), true));
     assert_eq!(*office.ended.lock().unwrap(), 1);
@@ -417,13 +403,9 @@ async fn a_limit_of_the_client_does_not_cancel_the_run() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_the_last_attempt_abandons_goes_on_however_long_it_takes() {
-    let office = Office {
-        takes: 600 * SECOND,
-        ..Office::default()
-    };
-    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
-    let client = builder(&wires, retry().max_attempts(1), 10 * SECOND).idempotency_keys();
-    let client = client.connect().await.unwrap();
+    let office = Office::taking(600 * SECOND);
+    let wires = Wires::keyed(&office);
+    let client = connect(&wires, retry().max_attempts(1), 10 * SECOND).await;
     let answer = client.call_tool(tool("book")).await.unwrap();
     assert!(text(answer).0.contains("may have run"));
     sleep(600 * SECOND).await;
@@ -432,13 +414,9 @@ async fn a_run_that_the_last_attempt_abandons_goes_on_however_long_it_takes() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_a_client_does_not_cancel_a_run_that_its_limits_abandoned() {
-    let office = Office {
-        takes: 600 * SECOND,
-        ..Office::default()
-    };
-    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
-    let client = builder(&wires, retry().max_attempts(1), 10 * SECOND).idempotency_keys();
-    let client = client.connect().await.unwrap();
+    let office = Office::taking(600 * SECOND);
+    let wires = Wires::keyed(&office);
+    let client = connect(&wires, retry().max_attempts(1), 10 * SECOND).await;
     let answer = client.call_tool(tool("book")).await.unwrap();
     assert!(text(answer).0.contains("may have run"));
     client.close().await;
@@ -448,13 +426,9 @@ async fn closing_a_client_does_not_cancel_a_run_that_its_limits_abandoned() {
 
 #[tokio::test(start_paused = true)]
 async fn closing_a_client_ends_abandoned_attempts_on_a_connection_that_is_held_elsewhere() {
-    let office = Office {
-        takes: 600 * SECOND,
-        ..Office::default()
-    };
-    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
-    let client = builder(&wires, retry().max_attempts(1), 10 * SECOND).idempotency_keys();
-    let client = client.connect().await.unwrap();
+    let office = Office::taking(600 * SECOND);
+    let wires = Wires::keyed(&office);
+    let client = connect(&wires, retry().max_attempts(1), 10 * SECOND).await;
     let held = client.connection().unwrap();
     let answer = client.call_tool(tool("book")).await.unwrap();
     assert!(text(answer).0.contains("may have run"));
@@ -469,10 +443,7 @@ async fn closing_a_client_ends_abandoned_attempts_on_a_connection_that_is_held_e
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_never_answers_keeps_256_abandoned_attempts_at_most_for_an_hour_at_most() {
-    let office = Office {
-        takes: 24 * 3600 * SECOND,
-        ..Office::default()
-    };
+    let office = Office::taking(24 * 3600 * SECOND);
     let wires = Wires {
         is_bare: true,
         ..Wires::to(&office, None)
@@ -494,19 +465,10 @@ async fn a_tool_that_never_answers_keeps_256_abandoned_attempts_at_most_for_an_h
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_that_drops_its_call_cancels_the_run() {
-    let office = Office {
-        takes: 30 * SECOND,
-        ..Office::default()
-    };
+    let office = Office::taking(30 * SECOND);
     let layer = IdempotencyLayer::new();
     let wires = Wires::to(&office, Some(layer.clone()));
-    let client = builder(
-        &wires,
-        retry().policy(Policy::new().no_retry_window()),
-        10 * SECOND,
-    )
-    .idempotency_keys();
-    let client = client.connect().await.unwrap();
+    let client = connect(&wires, patient(), 10 * SECOND).await;
     // In the second attempt, when the run is of the first.
     let dropped = tokio::time::timeout(15 * SECOND, client.call_tool(tool("book")));
     assert!(dropped.await.is_err());
@@ -518,18 +480,10 @@ async fn a_caller_that_drops_its_call_cancels_the_run() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_not_trusted_is_not_trusted_with_keys() {
-    let office = Office {
-        takes: 3 * SECOND,
-        ..Office::default()
-    };
-    let wires = Wires::to(&office, Some(IdempotencyLayer::new()));
-    let client = builder(&wires, retry().distrust_server(), 60 * SECOND).idempotency_keys();
-    let client = client.connect().await.unwrap();
-    let cut = async {
-        sleep(SECOND).await;
-        wires.cut.send_replace(());
-    };
-    let (answer, ()) = tokio::join!(client.call_tool(tool("book")), cut);
-    assert!(text(answer.unwrap()).0.contains("may have run"));
+    let office = Office::taking(3 * SECOND);
+    let wires = Wires::keyed(&office);
+    let client = connect(&wires, retry().distrust_server(), 60 * SECOND).await;
+    let answer = book_and_lose(&client, &wires).await;
+    assert!(answer.0.contains("may have run"));
     assert_eq!(office.sold().len(), 1);
 }
