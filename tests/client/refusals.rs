@@ -126,11 +126,22 @@ async fn a_wait_in_the_body_of_a_refusal_is_a_floor_in_every_form_of_the_body() 
         let body = futures_util::stream::iter([Ok::<_, std::convert::Infallible>(body)]);
         Body::from_stream(body.chain(futures_util::stream::pending()))
     };
+    let coded = |code: Value| {
+        let mut rpc = rpc.clone();
+        rpc["error"]["code"] = code;
+        rpc.to_string()
+    };
     let bodies = [
         rpc.to_string(),
+        coded(json!("-32023")),
+        coded(json!(-32023.0)),
+        json!({"error": error}).to_string(),
         json!([rpc]).to_string(),
+        json!([1, rpc]).to_string(),
         json!([own]).to_string(),
         json!(own.to_string()).to_string(),
+        json!(rpc.to_string()).to_string(),
+        format!(": hello\n\ndata: {rpc}"),
         format!("\u{feff}{own}"),
         format!("data: {rpc}\n\n"),
         format!("event: error\ndata: {own}\n\n"),

@@ -447,6 +447,40 @@ async fn an_event_of_any_kind_that_carries_the_id_is_the_answer() {
 }
 
 #[tokio::test]
+async fn events_are_read_whichever_way_their_lines_end_and_their_parts_come() {
+    for end in ["\n", "\r\n", "\r"] {
+        for length in [1, 4096] {
+            let server = Scripted::start(move |seen, _| {
+                let id = &seen.message["id"];
+                let before = format!(
+                    "\u{feff}data: a{end}{end}: a comment{end}{end}what: x{end}id: 1{end}retry: x{end}{end}"
+                );
+                // Two lines of data, and a byte that is not UTF-8.
+                let first = format!("data: {{\"jsonrpc\":\"2.0\",\"id\":{id},{end}");
+                let last = r#"data:"result":{"content":[{"type":"text","text":"fine "#;
+                let after = format!(r#""}}]}}}}{end}{end}data: d"#);
+                let body = [
+                    before.as_bytes(),
+                    first.as_bytes(),
+                    last.as_bytes(),
+                    b"\xb0",
+                    after.as_bytes(),
+                ];
+                let body = body.concat();
+                let parts: Vec<_> = body.chunks(length).map(<[u8]>::to_vec).collect();
+                let parts = parts.into_iter().map(Ok::<_, Infallible>);
+                let body = Body::from_stream(futures_util::stream::iter(parts));
+                (seen.method() == "tools/call").then(|| events(body))
+            });
+            let server = server.await;
+            let client = connect(Http::new(&*server.url), &Log::default()).await;
+            let text = &call(&client, "look").await["content"][0]["text"];
+            assert_eq!(text, "fine \u{fffd}", "{end:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_unreadable_message_before_the_answer_does_not_hide_it() {
     let server = Scripted::start(|seen, _| {
         let id = &seen.message["id"];

@@ -212,25 +212,6 @@ mod tests {
     }
 
     #[test]
-    fn events_are_read_whichever_way_their_lines_end_and_their_parts_come() {
-        for end in ["\n", "\r\n", "\r"] {
-            let body = format!(
-                "\u{feff}data: a{end}{end}: a comment{end}{end}what: x{end}data: b{end}data:c{end}{end}id: 1{end}retry: x{end}{end}data: d"
-            );
-            let mut parser = Parser::default();
-            assert_eq!(
-                data(&parser.push(body.as_bytes())),
-                ["a", "b\nc", "none"],
-                "{end:?}"
-            );
-            let mut parser = Parser::default();
-            let bytes = body.as_bytes().iter();
-            let parsed: Vec<_> = bytes.flat_map(|byte| parser.push(&[*byte])).collect();
-            assert_eq!(data(&parsed), ["a", "b\nc", "none"], "{end:?} in bytes");
-        }
-    }
-
-    #[test]
     fn the_last_event_needs_no_empty_line_if_it_is_whole() {
         for (body, expected) in [
             ("data: {\"a\":1}\n", &["{\"a\":1}"][..]),
@@ -256,27 +237,6 @@ mod tests {
             let parsed = parser.push(rest.as_bytes());
             assert_eq!(data(&parsed).contains(&"b"), !expected.is_empty(), "{body}");
         }
-    }
-
-    #[test]
-    fn lines_of_json_are_data() {
-        for (body, expected) in [
-            ("{\"a\":1}", "{\"a\":1}"),
-            ("{\n  \"a\": 1\n}\n", "{\n  \"a\": 1\n}"),
-            ("[{\"a\":1}]", "[{\"a\":1}]"),
-            ("{\"b\":1}\ndata: {\"a\":1}", "{\"b\":1}\n{\"a\":1}"),
-        ] {
-            let mut parser = Parser::default();
-            assert!(parser.push(body.as_bytes()).is_empty(), "{body}");
-            let last: Vec<_> = parser.whole().into_iter().collect();
-            assert_eq!(data(&last), [expected], "{body}");
-        }
-    }
-
-    #[test]
-    fn bytes_that_are_no_utf8_are_replaced() {
-        let parsed = Parser::default().push(b"data: \xb0\xa1\n\n");
-        assert_eq!(data(&parsed), ["\u{fffd}\u{fffd}"]);
     }
 
     #[test]

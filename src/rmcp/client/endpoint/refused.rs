@@ -122,35 +122,6 @@ fn error(body: &Value) -> Option<RpcError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn a_json_rpc_error_is_found_in_every_form_of_a_body() {
-        let error = json!({"code": -32023, "message": "slow", "data": {"retryAfterMs": 5}});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "error": error});
-        let mut texted = body.clone();
-        texted["error"]["code"] = json!("-32023");
-        let mut float = body.clone();
-        float["error"]["code"] = json!(-32023.0);
-        for text in [
-            body.to_string(),
-            texted.to_string(),
-            float.to_string(),
-            json!([body]).to_string(),
-            json!([1, body]).to_string(),
-            json!(body.to_string()).to_string(),
-            format!("\u{feff}{body}\r\n"),
-            format!("event: message\ndata: {body}\n\n"),
-            format!(": hello\n\ndata: {body}"),
-            json!({"error": error}).to_string(),
-        ] {
-            let said = Said::of(&text);
-            let found = said.error.unwrap_or_else(|| panic!("none in {text}"));
-            assert_eq!(found.code, -32023, "{text}");
-            assert_eq!(found.message, "slow", "{text}");
-            assert!(said.text.is_none(), "{text}");
-        }
-    }
 
     #[test]
     fn what_is_no_json_rpc_error_stays_a_text() {
