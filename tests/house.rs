@@ -452,6 +452,17 @@ fn the_files_of_the_client_import_in_one_direction() {
             assert!(!leads_back(&imports, &mut trail), "a circle: {trail:?}");
         }
     }
+    // The lowest floor knows no client.
+    for (file, used) in imports_within(&client, "rmcp::client::") {
+        let allowed: &[&str] = match &*file {
+            "process" | "wire" => &[],
+            "endpoint" => &["progress", "wire"],
+            _ => continue,
+        };
+        for name in used {
+            assert!(allowed.contains(&&*name), "{file} imports {name}");
+        }
+    }
 }
 
 /// Whether the last file of a trail imports the first one, directly or not.

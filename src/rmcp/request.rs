@@ -1,4 +1,6 @@
 use crate::call::{Arguments, Hints, Method, ToolCall};
+#[cfg(feature = "rmcp-client")]
+use ::rmcp::model::RequestMetaObject;
 use ::rmcp::model::{
     CallToolRequestParams, GetPromptRequestParams, JsonObject, ReadResourceRequestParams, Tool,
 };
@@ -20,6 +22,15 @@ pub enum Request {
 }
 
 impl Request {
+    #[cfg(feature = "rmcp-client")]
+    pub(super) fn meta_mut(&mut self) -> &mut Option<RequestMetaObject> {
+        match self {
+            Self::Tool(params) => &mut params.meta,
+            Self::Resource(params) => &mut params.meta,
+            Self::Prompt(params) => &mut params.meta,
+        }
+    }
+
     /// Whether it continues a call. The first attempt may use up what it continues.
     fn is_continuation(&self) -> bool {
         match self {

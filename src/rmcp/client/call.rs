@@ -13,7 +13,7 @@ use crate::{
     failure::{Class, Failure, Stopped},
     rmcp::{Request, capability::Honoured},
 };
-use ::rmcp::model::{JsonObject, ProgressToken, RequestParamsMeta};
+use ::rmcp::model::{JsonObject, ProgressToken};
 use serde_json::Value;
 use std::{fmt, sync::Arc};
 
@@ -109,36 +109,19 @@ impl ClientCall {
 
     /// Sets a progress token, and returns the caller's.
     fn exchange_token(&mut self, token: ProgressToken) -> Option<ProgressToken> {
-        fn exchange(
-            params: &mut impl RequestParamsMeta,
-            token: ProgressToken,
-        ) -> Option<ProgressToken> {
-            let before = params.progress_token();
-            params.set_progress_token(token);
-            before
-        }
-        match &mut self.request {
-            Request::Tool(params) => exchange(params, token),
-            Request::Resource(params) => exchange(params, token),
-            Request::Prompt(params) => exchange(params, token),
-        }
+        let meta = self.request.meta_mut().get_or_insert_default();
+        let before = meta.get_progress_token();
+        meta.set_progress_token(token);
+        before
     }
 
     /// Writes the context of the current span into the request.
     #[cfg(feature = "otel")]
     pub(super) fn inject_context(&mut self) {
-        fn inject(params: &mut impl RequestParamsMeta) {
-            let mut meta = params.meta().cloned().unwrap_or_default();
-            telemetry::inject(&mut meta.0.0);
-            if !meta.0.0.is_empty() {
-                *params.meta_mut() = Some(meta);
-            }
-        }
-        match &mut self.request {
-            Request::Tool(params) => inject(params),
-            Request::Resource(params) => inject(params),
-            Request::Prompt(params) => inject(params),
-        }
+        let meta = self.request.meta_mut();
+        let mut injected = meta.take().unwrap_or_default();
+        telemetry::inject(&mut injected.0.0);
+        *meta = Some(injected).filter(|meta| !meta.0.0.is_empty());
     }
 
     pub(super) fn into_request(self) -> Request {
@@ -153,10 +136,8 @@ impl ClientCall {
     }
 
     pub(super) fn set_key(&mut self, key: &IdempotencyKey) {
-        if let Request::Tool(params) = &mut self.request {
-            let meta = params.meta.get_or_insert_default();
-            meta.0.0.insert(KEY_META.to_owned(), key.as_str().into());
-        }
+        let meta = self.request.meta_mut().get_or_insert_default();
+        meta.0.0.insert(KEY_META.to_owned(), key.as_str().into());
     }
 
     /// From here on, the call runs once even if it is sent several times.

@@ -30,13 +30,17 @@ pub struct Catalog {
 #[derive(Default)]
 pub(super) struct Shared {
     known: RwLock<Known>,
-    // That of the last connection.
-    route: RwLock<Option<Route>>,
+    server: RwLock<Server>,
     // Counts the changes of `known`.
     version: AtomicU64,
     news: watch::Sender<()>,
-    // As of the last handshake.
-    honoured: RwLock<Option<Honoured>>,
+}
+
+/// The server of the last connection, as of its handshake.
+#[derive(Default)]
+struct Server {
+    route: Option<Route>,
+    honoured: Option<Honoured>,
 }
 
 #[derive(Default)]
@@ -119,13 +123,17 @@ impl Catalog {
     }
 
     pub(super) fn honoured(&self) -> Option<Honoured> {
-        let honoured = self.shared.honoured.read();
-        honoured.unwrap_or_else(PoisonError::into_inner).clone()
+        let server = self.shared.server.read();
+        let server = server.unwrap_or_else(PoisonError::into_inner);
+        server.honoured.clone()
     }
 
-    pub(super) fn set_honoured(&self, honoured: Option<Honoured>) {
-        let current = self.shared.honoured.write();
-        *current.unwrap_or_else(PoisonError::into_inner) = honoured;
+    pub(super) fn set_server(&self, route: Route, honoured: Option<Honoured>) {
+        let server = self.shared.server.write();
+        *server.unwrap_or_else(PoisonError::into_inner) = Server {
+            route: Some(route),
+            honoured,
+        };
     }
 
     /// The server's tools, as of the last list that could be read.
@@ -156,14 +164,10 @@ impl Catalog {
 
     /// How calls to this server travel.
     pub(super) fn route(&self) -> Route {
-        let route = self.shared.route.read();
-        let route = route.unwrap_or_else(PoisonError::into_inner);
-        route.clone().unwrap_or_else(|| Route::new(Side::Client))
-    }
-
-    pub(super) fn set_route(&self, route: Route) {
-        let current = self.shared.route.write();
-        *current.unwrap_or_else(PoisonError::into_inner) = Some(route);
+        let server = self.shared.server.read();
+        let server = server.unwrap_or_else(PoisonError::into_inner);
+        let route = server.route.clone();
+        route.unwrap_or_else(|| Route::new(Side::Client))
     }
 
     /// Why the last reading of the list failed. `None` if it succeeded, or if there was none.

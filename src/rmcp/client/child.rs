@@ -5,9 +5,9 @@ use super::{
     connector::settings_of,
     dial::dial,
     process::{Process, Sink},
-    progress::Incoming,
     settings::Settings,
-    wire::{Stdio as Wire, Unread},
+    transport_parts::TransportParts,
+    wire::Stdio as Wire,
 };
 use crate::{
     call::{Route, Side, Transport},
@@ -271,18 +271,14 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
                 shared.census.open(),
             );
             let (process, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
-            let unread = Unread::default();
-            let transport = Wire::new(stdout, stdin, unread.clone());
-            match dial(
-                settings,
-                &shared,
-                route(),
-                Incoming::default(),
-                ready(Ok(transport)),
-            )
-            .await
-            {
-                Ok(connection) => Ok(connection.of_process(process).telling(unread).into()),
+            let process = Arc::new(process);
+            let parts = TransportParts {
+                process: Some(Arc::clone(&process)),
+                ..TransportParts::new(route())
+            };
+            let transport = Wire::new(stdout, stdin, parts.unread.clone());
+            match dial(settings, &shared, parts, ready(Ok(transport))).await {
+                Ok(connection) => Ok(connection.into()),
                 Err(failure) if failure.class() == Class::Connection => {
                     Err(process.explain(failure).await)
                 }

@@ -1,26 +1,17 @@
-mod parts;
-
 use super::{
     Catalog, ClientCall,
     abandoned::KeyedCall,
     census::{Census, Member},
     errors,
-    input::Input,
     lister::{Lister, Pauses},
-    process::Process,
-    progress::Incoming,
-    running::Running,
+    running::{Input, Running},
+    transport_parts::TransportParts,
     waiting,
-    wire::Unread,
 };
 use crate::{
-    call::{Route, Side},
     classify::Session,
     failure::{Class, Failure, meanwhile},
-    rmcp::{
-        Answer, Request,
-        capability::{self, Honoured},
-    },
+    rmcp::{Answer, Request, capability::Honoured},
     telemetry,
 };
 use ::rmcp::{
@@ -33,7 +24,7 @@ use std::{
     future::{poll_fn, ready},
     pin::{Pin, pin},
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
     task::{Context, Poll},
@@ -58,59 +49,54 @@ pub struct Connection {
 
 pub(super) struct Inner {
     peer: Peer<RoleClient>,
+    parts: TransportParts,
     // The server's idempotency capability.
     honoured: Option<Honoured>,
     call_timeout: Option<Duration>,
-    process: Option<Process>,
-    // Set once the server has given a session. A transport without sessions has none.
-    session: Option<Arc<OnceLock<Arc<str>>>>,
-    route: Route,
-    unread: Unread,
     // Whether the server has answered a ping on this connection.
     answers_ping: Arc<AtomicBool>,
-    incoming: Incoming,
     // Taken when the connection is dropped, with the last call on it.
     running: Option<(Box<dyn Running>, Member)>,
     lister: Lister,
     // Reads the list of tools after a change, and pings in a new session.
-    tasks: JoinSet<()>,
+    _tasks: JoinSet<()>,
 }
 
 impl Inner {
     pub(super) fn new<H: ClientHandler>(
         running: RunningService<RoleClient, H>,
+        parts: TransportParts,
         call_timeout: Option<Duration>,
         census: &Census,
         lister: Lister,
         pauses: Pauses,
     ) -> Self {
-        let server = running.peer().peer_info();
-        let honoured = server.and_then(|server| capability::of(&server.capabilities));
-        lister.catalog().set_honoured(honoured.clone());
+        let peer = running.peer().clone();
+        let answers_ping = Arc::<AtomicBool>::default();
         let mut tasks = JoinSet::new();
         tasks.spawn(lister.clone().keep(pauses));
+        // Only a server that answers pings can say by a refused one that the session is lost.
+        if parts.session_id().is_some() {
+            let (peer, is_answered) = (peer.clone(), Arc::clone(&answers_ping));
+            tasks.spawn(async move {
+                // A failure of this connection is noticed elsewhere.
+                let _ = ping(&peer, &is_answered).await;
+            });
+        }
         Self {
-            peer: running.peer().clone(),
-            honoured,
+            peer,
+            parts,
+            honoured: lister.catalog().honoured(),
             call_timeout,
-            process: None,
-            session: None,
-            route: Route::new(Side::Client),
-            unread: Unread::default(),
-            answers_ping: Arc::default(),
-            incoming: Incoming::default(),
+            answers_ping,
             running: Some((Box::new(running), census.open())),
             lister,
-            tasks,
+            _tasks: tasks,
         }
     }
 
-    fn session_id(&self) -> Option<&str> {
-        self.session.as_ref()?.get().map(|id| &**id)
-    }
-
     fn session(&self) -> Session {
-        match self.session_id() {
+        match self.parts.session_id() {
             Some(_) => Session::Untold,
             None => Session::None,
         }
@@ -149,13 +135,13 @@ impl Inner {
         if self.peer.is_transport_closed() {
             return Err(self.gone());
         }
-        let unread = self.unread.count();
+        let unread = self.parts.unread.count();
         // An outer limit may end this first.
         let mut answer = pin!(answer);
         let answer = poll_fn(|cx| {
             let polled = answer.as_mut().poll(cx);
             if polled.is_pending() {
-                let skipped = self.unread.since(unread);
+                let skipped = self.parts.unread.since(unread);
                 meanwhile::leave(skipped.map(|skipped| Arc::new(skipped) as _));
             }
             polled
@@ -164,7 +150,7 @@ impl Inner {
             None => Ok(answer.await),
             Some(limit) => time::timeout(limit, answer).await.map_err(|elapsed| {
                 let failure = Failure::timeout(format!("no answer within {limit:?}"));
-                match self.unread.since(unread) {
+                match self.parts.unread.since(unread) {
                     Some(skipped) => failure.because(skipped),
                     None => failure.because(elapsed),
                 }
@@ -176,11 +162,11 @@ impl Inner {
         };
         let failure = errors::of_call(error, self.session());
         let is_lost = failure.class() == Class::Connection && failure.rpc_error().is_none();
-        let failure = match &self.process {
+        let failure = match &self.parts.process {
             Some(process) if is_lost => process.explain(failure).await,
             _ => failure,
         };
-        Err(match self.unread.since(unread) {
+        Err(match self.parts.unread.since(unread) {
             Some(skipped) if is_lost => {
                 let source = failure.shared_source();
                 failure.because(skipped.because(source))
@@ -192,7 +178,7 @@ impl Inner {
     /// The failure of a call that is too late.
     fn gone(&self) -> Failure {
         let failure = Failure::connection("the connection to the tool server is closed").not_sent();
-        match &self.process {
+        match &self.parts.process {
             Some(process) => process.explain_now(failure),
             None => failure,
         }
@@ -267,7 +253,7 @@ impl Connection {
     /// The id of the server's process, if it is a running child.
     #[must_use]
     pub fn process_id(&self) -> Option<u32> {
-        self.inner.process.as_ref()?.id()
+        self.inner.parts.process.as_ref()?.id()
     }
 }
 
@@ -297,11 +283,11 @@ impl Service<ClientCall> for Connection {
             return Box::pin(ready(Err(failure)));
         }
         // The span of the attempt.
-        telemetry::sent(&inner.route, inner.session_id());
+        telemetry::sent(&inner.parts.route, inner.parts.session_id());
         #[cfg(feature = "otel")]
         call.inject_context();
         // Here, since the ticker belongs to the new attempt.
-        let listening = call.listen(&inner.incoming);
+        let listening = call.listen(&inner.parts.incoming);
         Box::pin(async move {
             let keyed = call.keyed().cloned();
             let answer = inner.send(call.into_request(), keyed).await;

@@ -5,10 +5,10 @@ use super::{
     connection::Inner,
     errors,
     lister::Lister,
-    progress::Incoming,
     settings::{Settings, Shared},
+    transport_parts::TransportParts,
 };
-use crate::{call::Route, failure::Failure};
+use crate::{failure::Failure, rmcp::capability};
 use ::rmcp::{
     ClientHandler, RoleClient,
     model::ProtocolVersion,
@@ -22,8 +22,7 @@ use tokio::time::{self, Instant};
 pub(super) async fn dial<H, T>(
     settings: Settings<H>,
     shared: &Shared,
-    route: Route,
-    incoming: Incoming,
+    mut parts: TransportParts,
     transport: impl Future<Output = Result<T, Failure>>,
 ) -> Result<Inner, Failure>
 where
@@ -41,7 +40,7 @@ where
     let begun = Instant::now();
     let handshake = async {
         let transport = transport.await?;
-        let transport = Announced::new(transport, shared.catalog.clone(), incoming.clone());
+        let transport = Announced::new(transport, shared.catalog.clone(), parts.incoming.clone());
         let running = handler
             .serve_with_lifecycle(transport, lifecycle)
             .await
@@ -61,14 +60,14 @@ where
             Err(Failure::timeout(message).because(elapsed))
         })
         .map_err(Failure::not_sent)?;
-    let version = running
-        .peer_info()
-        .map(|server| server.protocol_version.to_string());
-    let route = match version {
-        Some(version) => route.with_protocol_version(version),
-        None => route,
-    };
-    shared.catalog.set_route(route.clone());
+    let mut honoured = None;
+    if let Some(server) = running.peer_info() {
+        let version = server.protocol_version.to_string();
+        parts.route = parts.route.with_protocol_version(version);
+        let said = capability::of(&server.capabilities);
+        honoured = said.filter(|said| said.is_stable || !parts.renews_token);
+    }
+    shared.catalog.set_server(parts.route.clone(), honoured);
     let lister = Lister::new(running.peer().clone(), shared.catalog.clone());
     let remains = start_timeout.saturating_sub(begun.elapsed());
     let first = lister.begin(start_timeout / 2, remains).await;
@@ -82,8 +81,15 @@ where
     if lister.catalog().failure().is_none() {
         shared.compare_policies();
     }
-    let inner = Inner::new(running, call_timeout, &shared.census, lister, pauses);
-    Ok(inner.hearing(incoming).on(route))
+    let census = &shared.census;
+    Ok(Inner::new(
+        running,
+        parts,
+        call_timeout,
+        census,
+        lister,
+        pauses,
+    ))
 }
 
 /// A client has to hang up if it does not know the server's version (MCP, lifecycle). rmcp does not.

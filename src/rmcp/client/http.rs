@@ -6,6 +6,7 @@ use super::{
     dial::dial,
     endpoint::{Backend, Challenge, Credentials, Known, Source},
     settings::Settings,
+    transport_parts::TransportParts,
 };
 use crate::{
     call::{Route, Side, Transport},
@@ -322,14 +323,15 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
             let transport = connector.transport(known.clone());
             let settings = connector.settings.clone();
             let shared = settings.shared();
-            let incoming = known.incoming.clone();
-            let inner = dial(settings, &shared, connector.route(), incoming, transport).await;
-            let inner = inner.map_err(|failure| known.explain(failure))?;
-            let Known {
-                session, unread, ..
-            } = known;
-            let inner = inner.renewing(connector.credentials.is_some());
-            Ok(inner.with_session(session).telling(unread).into())
+            let parts = TransportParts {
+                session: Some(Arc::clone(&known.session)),
+                unread: known.unread.clone(),
+                incoming: known.incoming.clone(),
+                renews_token: connector.credentials.is_some(),
+                ..TransportParts::new(connector.route())
+            };
+            let inner = dial(settings, &shared, parts, transport).await;
+            Ok(inner.map_err(|failure| known.explain(failure))?.into())
         })
     }
 }

@@ -183,6 +183,19 @@
 //! For an HTTP service that is not an MCP server. Nor if several processes have to share one server:
 //! each client has its own connection, and its own child process.
 
+// From the top down, each line imports only from those below it:
+//
+//   builder  call_builder  requests             child  http  transport_fn
+//   client                                      dial  connector
+//   keys                            connection
+//   announced  call  lister  settings  tool_changes
+//   catalog  errors  transport_parts
+//   endpoint/ (HTTP)
+//   abandoned  census  kept  pages  progress  running  tool_change  waiting
+//   process/ (child processes)  wire/ (messages)
+//
+// The three folders know no client.
+
 mod abandoned;
 mod announced;
 mod builder;
@@ -201,7 +214,6 @@ mod endpoint;
 mod errors;
 #[cfg(feature = "rmcp-client-http")]
 mod http;
-mod input;
 mod kept;
 mod keys;
 mod lister;
@@ -214,6 +226,7 @@ mod settings;
 mod tool_change;
 mod tool_changes;
 mod transport_fn;
+mod transport_parts;
 mod waiting;
 mod wire;
 

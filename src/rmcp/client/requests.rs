@@ -138,11 +138,8 @@ impl Client {
     ///
     /// Those of [`with_peer`](Self::with_peer).
     pub async fn complete(&self, params: CompleteRequestParams) -> Result<CompleteResult, Failure> {
-        let ask = |peer: Peer<RoleClient>| {
-            let params = params.clone();
-            async move { peer.complete(params).await }
-        };
-        self.ask(ask).await
+        let ask = |peer: Peer<RoleClient>, params| async move { peer.complete(params).await };
+        self.ask(&params, ask).await
     }
 
     /// Subscribes to updates of a resource. The subscription is restored on each new connection,
@@ -154,14 +151,11 @@ impl Client {
     pub async fn subscribe(&self, params: SubscribeRequestParams) -> Result<(), Failure> {
         let kept = &self.parts.shared.kept;
         // Stored first, so that a connection that is made in the meantime gets it.
-        let (uri, is_new) = (params.uri.clone(), kept.subscribe(params.clone()));
-        let ask = |peer: Peer<RoleClient>| {
-            let params = params.clone();
-            async move { peer.subscribe(params).await }
-        };
-        let outcome = self.ask(ask).await;
+        let is_new = kept.subscribe(params.clone());
+        let ask = |peer: Peer<RoleClient>, params| async move { peer.subscribe(params).await };
+        let outcome = self.ask(&params, ask).await;
         if outcome.is_err() && is_new {
-            kept.unsubscribe(&uri);
+            kept.unsubscribe(&params.uri);
         }
         outcome
     }
@@ -174,11 +168,8 @@ impl Client {
     /// connections.
     pub async fn unsubscribe(&self, params: UnsubscribeRequestParams) -> Result<(), Failure> {
         self.parts.shared.kept.unsubscribe(&params.uri);
-        let ask = |peer: Peer<RoleClient>| {
-            let params = params.clone();
-            async move { peer.unsubscribe(params).await }
-        };
-        self.ask(ask).await
+        let ask = |peer: Peer<RoleClient>, params| async move { peer.unsubscribe(params).await };
+        self.ask(&params, ask).await
     }
 
     /// Sets the level of the server's log messages. It is restored on each new connection.
@@ -187,12 +178,9 @@ impl Client {
     ///
     /// Those of [`with_peer`](Self::with_peer). A refused level is not kept.
     pub async fn set_level(&self, params: SetLevelRequestParams) -> Result<(), Failure> {
-        let ask = |peer: Peer<RoleClient>| {
-            let params = params.clone();
-            async move { peer.set_level(params).await }
-        };
-        self.ask(ask).await?;
-        self.parts.shared.kept.set_level(params.clone());
+        let ask = |peer: Peer<RoleClient>, params| async move { peer.set_level(params).await };
+        self.ask(&params, ask).await?;
+        self.parts.shared.kept.set_level(params);
         Ok(())
     }
 
@@ -220,18 +208,22 @@ impl Client {
     where
         F: Future<Output = Result<Page<T>, ServiceError>>,
     {
-        let ask = |peer: Peer<RoleClient>| async move {
+        let ask = |peer: Peer<RoleClient>, ()| async move {
             pages::read_all(list, name, |cursor| page(peer.clone(), cursor)).await
         };
-        let listed = self.ask(ask).await?;
+        let listed = self.ask(&(), ask).await?;
         Ok(listed.items)
     }
 
-    async fn ask<T, F>(&self, mut request: impl FnMut(Peer<RoleClient>) -> F) -> Result<T, Failure>
+    async fn ask<P: Clone, T, F>(
+        &self,
+        params: &P,
+        request: impl Fn(Peer<RoleClient>, P) -> F,
+    ) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
-        self.ask_on(|connection| request(connection.peer().clone()))
+        self.ask_on(|connection| request(connection.peer().clone(), params.clone()))
             .await
     }
 

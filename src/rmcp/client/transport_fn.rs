@@ -4,8 +4,8 @@ use super::{
     Connection,
     connector::settings_of,
     dial::dial,
-    progress::Incoming,
     settings::Settings,
+    transport_parts::TransportParts,
     wire::{Stdio as Wire, Unread},
 };
 use crate::{
@@ -120,15 +120,8 @@ where
         Box::pin(async move {
             let shared = settings.shared();
             let transport = async move { make().await.map_err(Failure::from_any) };
-            Ok(dial(
-                settings,
-                &shared,
-                Route::new(Side::Client),
-                Incoming::default(),
-                transport,
-            )
-            .await?
-            .into())
+            let parts = TransportParts::new(Route::new(Side::Client));
+            Ok(dial(settings, &shared, parts, transport).await?.into())
         })
     }
 }

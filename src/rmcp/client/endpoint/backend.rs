@@ -1,14 +1,13 @@
 //! The HTTP requests of rmcp's transport.
 
 use super::{
-    HttpError, answer,
+    HttpError, answer, body,
     credentials::Credentials,
     error::HttpRefusal,
     events::{self, Events},
     get::{Get, Headers, Result},
     headers::{BOTH, EVENTS, SESSION_ID, has_type, header},
     known::Known,
-    opened,
     refused::{refusal, retry_after_of},
     standing,
 };
@@ -101,7 +100,7 @@ impl Backend {
             self.known.incoming.asked_to_wait(&asked.request, wait);
         }
         if has_type(&response, EVENTS) {
-            let opened = opened::of(response);
+            let opened = body::open(response);
             let unread = self.known.unread.clone();
             let events = events::of_answer(opened, get.clone(), asked, unread);
             return Ok(StreamableHttpPostResponse::Sse(events, session));

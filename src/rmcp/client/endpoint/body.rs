@@ -3,7 +3,11 @@ use super::{
     answer::SILENCE,
     parser::{Parsed, Parser},
 };
-use futures_util::{Stream, StreamExt};
+use futures_util::{
+    Stream, StreamExt,
+    stream::{self, BoxStream},
+};
+use reqwest::Response;
 use sse_stream::Error as SseError;
 use std::{
     collections::VecDeque,
@@ -14,11 +18,39 @@ use std::{
 };
 use tokio::time::timeout;
 
+/// A stream, and whether anything came since the last look: an event may take long.
+pub(super) struct Opened {
+    pub(super) events: BoxStream<'static, Result<Parsed, SseError>>,
+    is_alive: Arc<AtomicBool>,
+}
+
+/// The events of a body.
+pub(super) fn open(response: Response) -> Opened {
+    let is_alive = Arc::<AtomicBool>::default();
+    let chunks = Box::pin(response.bytes_stream());
+    let body = Body::new(chunks, Arc::clone(&is_alive));
+    let events = stream::unfold(body, |mut body| async {
+        let event = body.next().await?;
+        Some((event, body))
+    });
+    Opened {
+        events: events.boxed(),
+        is_alive,
+    }
+}
+
+impl Opened {
+    /// Whether anything came since the last call.
+    pub(super) fn was_alive(&self) -> bool {
+        self.is_alive.swap(false, Relaxed)
+    }
+}
+
 /// A body, divided into events.
 ///
 /// An event without its empty line counts if silence or the end of the body follows, even if the body
 /// breaks off.
-pub(super) struct Body<S> {
+struct Body<S> {
     /// `None` after its end.
     chunks: Option<S>,
     parser: Parser,
@@ -34,7 +66,7 @@ where
     B: AsRef<[u8]>,
 {
     /// Notes in `is_alive` that something came.
-    pub(super) fn new(chunks: S, is_alive: Arc<AtomicBool>) -> Self {
+    fn new(chunks: S, is_alive: Arc<AtomicBool>) -> Self {
         Self {
             chunks: Some(chunks),
             parser: Parser::default(),
@@ -45,7 +77,7 @@ where
     }
 
     /// The next event. `None` after the end. Dropping the future loses nothing.
-    pub(super) async fn next(&mut self) -> Option<Result<Parsed, SseError>> {
+    async fn next(&mut self) -> Option<Result<Parsed, SseError>> {
         loop {
             if let Some(parsed) = self.parsed.pop_front() {
                 return Some(parsed);

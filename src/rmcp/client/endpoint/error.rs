@@ -1,7 +1,7 @@
 use super::Challenge;
 use crate::{
     classify::{Session, name_rpc, retry_after},
-    failure::{Chain, Class, Code, Delivery, Failure, RpcError, Witness, first},
+    failure::{Chain, Class, Code, Delivery, Failure, RpcError, Witness, class_of_status, first},
 };
 use ::http::StatusCode;
 use ::rmcp::transport::streamable_http_client::StreamableHttpError;
@@ -156,7 +156,7 @@ impl HttpRefusal {
                 let is_named = self.error.is_some() || word(said).is_some();
                 is_named.then(|| (said.class(), said.delivery()))
             })
-            .unwrap_or_else(|| self.by_range());
+            .unwrap_or_else(|| (self.class(), Delivery::Unknown));
         // Status and body are the server's own, about this request.
         let mut failure = Failure::new(class, "").reached(delivery, Witness::Server);
         if let Some(said) = &said {
@@ -247,19 +247,14 @@ impl HttpRefusal {
         }
         let header = self.retry_after.as_deref();
         let has_time = header.and_then(retry_after::in_header).is_some();
-        let (class, is_refusal) = match self.status.as_u16() {
-            401 => (Class::Unauthorized, true),
-            403 => (Class::Forbidden, true),
-            429 => (Class::RateLimited, true),
+        let is_refusal = match self.status.as_u16() {
+            401 | 403 | 429 => true,
             // By RFC 9110 the request did not arrive. Some deployed servers answer so if their
             // handler took too long, but not with a time to come again.
-            408 => (Class::Timeout, has_time),
+            408 => has_time,
             // A proxy that lost the request answers so too.
-            503 => {
-                let is_said = said.is_some_and(|said| said.delivery().did_not_run());
-                (Class::Unavailable, has_time || is_said)
-            }
-            300..=399 => (Class::Disabled, false),
+            503 => has_time || said.is_some_and(|said| said.delivery().did_not_run()),
+            300..=399 => false,
             _ => return None,
         };
         let delivery = if is_refusal {
@@ -267,17 +262,20 @@ impl HttpRefusal {
         } else {
             Delivery::Unknown
         };
-        Some((said.and_then(word).unwrap_or(class), delivery))
+        Some((
+            said.and_then(word).unwrap_or_else(|| self.class()),
+            delivery,
+        ))
     }
 
-    /// By the status, if nothing says more.
-    fn by_range(&self) -> (Class, Delivery) {
-        let class = match self.status.as_u16() {
-            404 | 410 => Class::NotFound,
-            400..=499 => Class::InvalidInput,
-            _ => Class::Upstream,
+    /// By the status, if nothing says more. A redirect leads elsewhere.
+    fn class(&self) -> Class {
+        let other = if self.status.is_redirection() {
+            Class::Disabled
+        } else {
+            Class::Upstream
         };
-        (class, Delivery::Unknown)
+        class_of_status(self.status.as_u16()).unwrap_or(other)
     }
 
     fn says_session_is_gone(&self) -> bool {

@@ -1,6 +1,6 @@
 //! The stream of events that answers one request.
 
-use super::{HttpError, get::Get, opened::Opened, parser::Parsed};
+use super::{HttpError, body::Opened, get::Get, parser::Parsed};
 use crate::rmcp::client::wire::{Among, Asked, Found, Long, Unread, Unreadable, read};
 use ::rmcp::{model::ServerJsonRpcMessage, transport::streamable_http_client::StreamableHttpError};
 use futures_util::{

@@ -2,10 +2,10 @@
 
 use super::{
     Challenge, HttpError,
+    body::{self, Opened},
     credentials::Credentials,
     error::HttpRefusal,
     headers::{BOTH, EVENTS, SESSION_ID, has_type},
-    opened::{self, Opened},
     refused::refusal,
 };
 use ::http::{
@@ -104,7 +104,7 @@ impl Get {
         if !has_type(&response, EVENTS) {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
-        Ok(opened::of(response))
+        Ok(body::open(response))
     }
 }
 

@@ -14,7 +14,6 @@ mod events;
 mod get;
 mod headers;
 mod known;
-mod opened;
 mod parser;
 mod refused;
 mod reported;

@@ -2,9 +2,9 @@
 
 use super::{
     HttpError,
+    body::Opened,
     events::{Events, event},
     get::Get,
-    opened::Opened,
     parser::Parsed,
 };
 use crate::{
