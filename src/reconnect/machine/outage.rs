@@ -23,6 +23,8 @@ const REFUSALS: u32 = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Outages {
     current: Option<Outage>,
+    /// Why the last good connection was lost, without an outage since.
+    lost: Option<Arc<Failure>>,
     ceilings: Ceilings,
     backoff: Backoff,
     fail_fast_after: Duration,
@@ -47,6 +49,7 @@ impl Outages {
     pub(super) fn new(settings: &Settings) -> Self {
         Self {
             current: None,
+            lost: None,
             ceilings: settings.backoff.ceilings(),
             backoff: settings.backoff,
             fail_fast_after: settings.fail_fast_after,
@@ -56,16 +59,22 @@ impl Outages {
 
     pub(super) fn failure(&self) -> Option<Arc<Failure>> {
         let outage = self.current.as_ref();
-        outage.map(|outage| Arc::clone(&outage.last))
+        outage
+            .map(|outage| &outage.last)
+            .or(self.lost.as_ref())
+            .cloned()
     }
 
     pub(super) fn state(&self) -> ConnectionState {
-        match &self.current {
-            Some(outage) => ConnectionState::Failed {
+        match (&self.current, &self.lost) {
+            (Some(outage), _) => ConnectionState::Failed {
                 failure: Arc::clone(&outage.last),
                 next_dial: outage.due,
             },
-            None => ConnectionState::Idle,
+            (None, Some(failure)) => ConnectionState::Lost {
+                failure: Arc::clone(failure),
+            },
+            (None, None) => ConnectionState::Idle,
         }
     }
 
@@ -158,16 +167,21 @@ impl Outages {
         now: Instant,
     ) -> bool {
         match worth {
-            Worth::Nothing => self.back_off(failure.again(), false, wait, now),
+            Worth::Nothing => {
+                self.back_off(failure.again(), false, wait, now);
+                return false;
+            }
             // The backoff goes on from here if the next connection is bad too.
             Worth::OneDial => self.current = None,
             Worth::Good => self.reset(),
         }
-        worth != Worth::Nothing
+        self.lost = Some(Arc::new(failure.again()));
+        true
     }
 
     pub(super) fn reset(&mut self) {
         self.current = None;
+        self.lost = None;
         self.ceilings = self.backoff.ceilings();
     }
 
@@ -177,6 +191,7 @@ impl Outages {
         let is_refusal = is_of_dial && !failure.class().heals();
         let refusals = self.current.as_ref().map_or(0, |outage| outage.refusals);
         let asked_until = failure.retry_after().map(|floor| later(now, floor));
+        self.lost = None;
         self.current = Some(Outage {
             since: self.current.as_ref().map_or(now, |outage| outage.since),
             last: Arc::new(failure),

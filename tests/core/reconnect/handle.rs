@@ -75,6 +75,27 @@ async fn nothing_brings_a_connection_back_after_the_shutdown() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_good_connection_that_is_lost_says_why_until_there_is_another() {
+    let server = Server::new([]);
+    let tools = server.connect(exact());
+    let handle = tools.handle();
+    good(&tools).await;
+    let mut changes = handle.changes();
+    let lost = fail(&tools, LOSE).await;
+    let Some(State::Lost { failure }) = changes.next().await else {
+        panic!("{:?}", handle.state());
+    };
+    assert_eq!(failure.class(), Class::Connection);
+    assert_eq!(failure.to_string(), lost.to_string());
+    assert_eq!(who(&tools).await, 2);
+    assert!(handle.state().is_connected());
+    // A reconnect of the user's is no loss.
+    handle.reset();
+    handle.reconnect().await.unwrap();
+    assert!(matches!(handle.state(), State::Connected { generation: 3 }));
+}
+
+#[tokio::test(start_paused = true)]
 async fn every_state_can_be_waited_for() {
     let fatal = Dial::Fails(Failure::fatal("wrong version").into());
     let server = Server::new([Dial::Takes(SECOND), Dial::Fails("401".into()), fatal]);
