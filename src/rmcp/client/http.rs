@@ -43,7 +43,8 @@ const CALLS: usize = 4096;
 /// A broken stream is resumed by `GET`, which runs nothing, if the server gave it event ids. If it
 /// cannot be resumed, the call fails at once. The stream for messages of the server's own is opened
 /// again as long as the connection lives, after pauses from 1 s to 30 s, unless the server has none.
-/// No stream is opened earlier than the server asked, by `retry` or by `Retry-After`.
+/// No stream is opened earlier than the server asked, by `retry` or by `Retry-After`. The first call
+/// of a session waits for it for up to 500 ms after the handshake.
 ///
 /// If the URL begins with `https`, one of reqwest's TLS features is needed; `rmcp-client-https` turns
 /// one on.
@@ -263,9 +264,8 @@ impl<H> Http<H> {
         if self.has_wrong_header {
             return Err(Failure::disabled("a header is invalid"));
         }
-        let client = self.build_client();
-        let client = client
-            .map_err(|error| Failure::disabled("cannot make an http client").because(error))?;
+        let no_client = |error| Failure::disabled("cannot make an http client").because(error);
+        let client = self.build_client().map_err(no_client)?;
         let credentials = match &self.credentials {
             Some(source) => {
                 Some(Credentials::new(source.clone(), self.settings.start_timeout).await?)
