@@ -52,16 +52,19 @@ fn finite(text: &str) -> Option<String> {
 }
 
 /// The position after the closing quote of a string.
-fn end_of_string(bytes: &[u8], begin: usize) -> usize {
+pub(crate) fn end_of_string(bytes: &[u8], begin: usize) -> usize {
     let mut at = begin;
-    while at < bytes.len() {
+    while let Some(step) = bytes.get(at..).and_then(|rest| {
+        let mut rest = rest.iter();
+        rest.position(|byte| matches!(byte, b'"' | b'\\'))
+    }) {
+        at += step;
         match bytes[at] {
-            b'\\' => at += 2,
             b'"' => return at + 1,
-            _ => at += 1,
+            _ => at += 2,
         }
     }
-    at
+    bytes.len()
 }
 
 #[cfg(test)]

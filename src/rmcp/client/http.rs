@@ -294,12 +294,10 @@ fn no_url() -> Failure {
 /// Only if the same server asks for the same request at another place. Headers and arguments must not
 /// go elsewhere, and a redirect to a GET may follow after the call has run.
 fn redirect(attempt: Attempt<'_>) -> Action {
+    let is_here = |url: &reqwest::Url| url.origin() == attempt.url().origin();
     let is_same = matches!(attempt.status().as_u16(), 307 | 308)
         && attempt.previous().len() < 5
-        && attempt
-            .previous()
-            .iter()
-            .all(|url| url.origin() == attempt.url().origin());
+        && attempt.previous().iter().all(is_here);
     if is_same {
         attempt.follow()
     } else {

@@ -15,17 +15,17 @@ pub(super) struct Answer {
     pub(super) is_whole: bool,
 }
 
-/// Reads an answer.
+/// Reads an answer. If `is_alone` is false, it is not whole.
 ///
 /// # Errors
 ///
 /// Why it cannot be read.
-pub(super) fn read(outline: &Outline<'_>, asked: &Asked) -> Result<Answer, String> {
-    let value = |member: Option<Member>| member.map(|member| member.value);
+pub(super) fn read(outline: &Outline<'_>, asked: &Asked, is_alone: bool) -> Result<Answer, String> {
+    let value = |member: Option<Member<'_>>| member.map(|member| member.value);
     let id = value(outline.only("id")?);
     let is_its_id = id == Some(asked.id.clone().into_json_value());
     let (result, error) = (outline.only("result")?, value(outline.only("error")?));
-    let is_plain = outline.is_plain() && result.as_ref().is_some_and(|result| result.is_exact);
+    let is_plain = is_alone && outline.is_plain() && result.as_ref().is_some_and(Member::is_exact);
     let (result, error) = match (value(result), error) {
         (Some(result), Some(error)) if is_blank(&result) && !says_nothing(&error) => {
             (None, Some(error))

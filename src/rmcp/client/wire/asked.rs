@@ -74,6 +74,11 @@ pub(in crate::rmcp::client) trait Pending {
     fn is_alone(&self) -> bool {
         false
     }
+
+    /// Whether the text of its answer is passed on as it is, if rmcp reads the same in it.
+    fn hands_on(&self) -> bool {
+        false
+    }
 }
 
 /// A request whose answer comes alone.
@@ -102,6 +107,10 @@ pub(in crate::rmcp::client) struct Among<'a> {
 
 #[cfg(feature = "rmcp-client-http")]
 impl Pending for Among<'_> {
+    fn hands_on(&self) -> bool {
+        true
+    }
+
     fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
         if self.needs_id && id.is_none() {
             return None;
@@ -121,6 +130,10 @@ pub(in crate::rmcp::client) struct Anyone;
 
 #[cfg(feature = "rmcp-client-http")]
 impl Pending for Anyone {
+    fn hands_on(&self) -> bool {
+        true
+    }
+
     fn take(&mut self, id: Option<&Value>) -> Option<Asked> {
         let (id, kind) = (canonical(id?)?, Kind::Other);
         Some(Asked { id, kind })

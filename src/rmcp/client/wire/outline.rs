@@ -85,10 +85,10 @@ impl<'a> Outline<'a> {
     /// # Errors
     ///
     /// If there are two that differ, or it cannot be read.
-    pub(super) fn only(&self, name: &str) -> Result<Option<Member>, String> {
+    pub(super) fn only(&self, name: &str) -> Result<Option<Member<'a>>, String> {
         let is_there = self.members().any(|(key, _)| key == name);
         let is_it = |key: &str| key == name || !is_there && key.eq_ignore_ascii_case(name);
-        let mut only: Option<Member> = None;
+        let mut only: Option<Member<'_>> = None;
         for (_, written) in self.members().filter(|(key, _)| is_it(key)) {
             let member = Member::read(written)?;
             match &only {
@@ -115,48 +115,57 @@ impl<'a> Outline<'a> {
 
 /// A value in a message.
 #[derive(Debug)]
-pub(super) struct Member {
+pub(super) struct Member<'a> {
     pub(super) value: Value,
-    /// Whether it is the value of its text: no number was too large, and no member in it came twice.
-    pub(super) is_exact: bool,
+    written: &'a str,
+    /// A number was too large.
+    is_mended: bool,
 }
 
-impl Member {
+impl<'a> Member<'a> {
     /// Reads a text of JSON.
     ///
     /// # Errors
     ///
     /// If it has too many values, or is too deep.
-    pub(super) fn read(written: &str) -> Result<Self, String> {
-        let parts = parts_in(written);
-        if parts > VALUES {
+    pub(super) fn read(written: &'a str) -> Result<Self, String> {
+        // A text has no more parts than bytes.
+        if written.len() > VALUES && parts_in(written) > VALUES {
             return Err(format!("it has more than {VALUES} values"));
         }
-        let no_json = |error| format!("it is not json: {error}");
-        if let Ok(value) = serde_json::from_str(written) {
-            let is_exact = parts == parts_of(&value);
-            return Ok(Self { value, is_exact });
+        let (value, is_mended) = match serde_json::from_str(written) {
+            Ok(value) => (value, false),
+            Err(_) => match json::read(written) {
+                Ok(value) => (value, true),
+                Err(error) => return Err(format!("it is not json: {error}")),
+            },
+        };
+        if is_mended {
+            tracing::warn!("a number that is too big was read as a smaller one");
         }
-        let value = json::read(written).map_err(no_json)?;
-        tracing::warn!("a number that is too big was read as a smaller one");
         Ok(Self {
             value,
-            is_exact: false,
+            written,
+            is_mended,
         })
+    }
+
+    /// Whether it is the value of its text: no number was too large, and no member in it came twice.
+    pub(super) fn is_exact(&self) -> bool {
+        !self.is_mended && parts_in(self.written) == parts_of(&self.value)
     }
 }
 
 /// How many lists and objects are in a text, and how many further values in them.
 fn parts_in(written: &str) -> usize {
-    let (mut parts, mut is_inside, mut is_escaped) = (0, false, false);
-    for byte in written.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => is_inside = !is_inside,
-            b',' | b'[' | b'{' if !is_inside => parts += 1,
-            _ => {}
-        }
+    let bytes = written.as_bytes();
+    let (mut parts, mut at) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        at = match byte {
+            b'"' => json::end_of_string(bytes, at + 1),
+            _ => at + 1,
+        };
+        parts += usize::from(matches!(byte, b',' | b'[' | b'{'));
     }
     parts
 }

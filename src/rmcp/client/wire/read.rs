@@ -213,11 +213,8 @@ impl<P: Pending> Reader<'_, P> {
         let Some(asked) = asked else {
             return self.not_asked_for(outline, &ids, text);
         };
-        let found = match answer::read(outline, &asked) {
-            Ok(Answer { message, is_whole }) => Found::Answer {
-                message,
-                is_whole: is_whole && is_alone,
-            },
+        let found = match answer::read(outline, &asked, is_alone && self.pending.hands_on()) {
+            Ok(Answer { message, is_whole }) => Found::Answer { message, is_whole },
             Err(reason) => broken(Unreadable::new(reason, text), &asked),
         };
         self.found.push(found);
