@@ -34,6 +34,10 @@ fn write(report: &Report, out: &mut String) -> std::fmt::Result {
         "<p class=\"note\">The height is the number of calls, the red part failed.</p>"
     )?;
     chart(&report.total, 720, 150, out)?;
+    stands_out(&report.total, "All tools", out)?;
+    for tool in &report.tools {
+        stands_out(tool, &tool.name, out)?;
+    }
     writeln!(out, "<h2>Tools</h2>")?;
     tools(report, out)?;
     invalid(report, out)?;
@@ -107,16 +111,21 @@ fn chart(tool: &ToolReport, width: u32, height: u32, out: &mut String) -> std::f
             )?;
         }
     }
-    writeln!(out, "</svg>")?;
-    if is_large && let Some(hour) = tool.worst_hour_utc {
-        let HourReport { calls, failed } = tool.hours_utc[hour];
-        writeln!(
-            out,
-            "<p class=\"stands-out\">{hour:02}:00 stands out: {failed} of {calls} calls failed ({}).</p>",
-            share(failed, calls)
-        )?;
-    }
-    Ok(())
+    writeln!(out, "</svg>")
+}
+
+/// The hour at which far more calls fail than at others, if there is one.
+fn stands_out(tool: &ToolReport, name: &str, out: &mut String) -> std::fmt::Result {
+    let Some(hour) = tool.worst_hour_utc else {
+        return Ok(());
+    };
+    let HourReport { calls, failed } = tool.hours_utc[hour];
+    writeln!(
+        out,
+        "<p class=\"stands-out\">{} at {hour:02}:00: {failed} of {calls} calls failed ({}).</p>",
+        text(name),
+        share(failed, calls)
+    )
 }
 
 fn tools(report: &Report, out: &mut String) -> std::fmt::Result {
