@@ -69,6 +69,26 @@ impl Begin<'_> {
 impl End<'_> {
     /// Records how the call ended, as on the line.
     pub(super) fn close(&self, span: &Span) {
+        if self.is_plain_success() {
+            self.tell_opentelemetry(span);
+        } else {
+            self.record(span);
+        }
+    }
+
+    /// A success of the first attempt, without a wait.
+    fn is_plain_success(&self) -> bool {
+        self.outcome == Outcome::Success && self.attempts == 1 && self.waited_ms == 0
+    }
+
+    /// Sets the attributes without a record: for each record, some subscribers write all fields again.
+    fn tell_opentelemetry(&self, span: &Span) {
+        telemetry::set(span, "mcp_resilience.outcome", self.outcome.as_str());
+        telemetry::set(span, "mcp_resilience.attempts", 1);
+        telemetry::set(span, "mcp_resilience.waited_ms", 0);
+    }
+
+    fn record(&self, span: &Span) {
         let description = self.error_type.map(|_| match self.message {
             Some(message) => shown(message, NAME_LIMIT),
             None => escaped(self.error.unwrap_or_default(), NAME_LIMIT, &[]),

@@ -3,13 +3,13 @@
 #[cfg(feature = "otel")]
 pub use self::otel::inject;
 #[cfg(feature = "otel")]
-pub(crate) use self::otel::{adopt, ids};
+pub(crate) use self::otel::{adopt, ids, set};
 #[cfg(feature = "otel")]
 pub(super) use self::otel::{below, current, set_parent};
 #[cfg(not(feature = "otel"))]
 pub(super) use self::without::below;
 #[cfg(not(feature = "otel"))]
-pub(crate) use self::without::{adopt, ids};
+pub(crate) use self::without::{adopt, ids, set};
 
 #[cfg(feature = "otel")]
 mod otel {
@@ -58,6 +58,11 @@ mod otel {
         if ambient_span.is_valid() {
             span.add_link(ambient_span);
         }
+    }
+
+    /// Sets an attribute of the span for OpenTelemetry alone.
+    pub(crate) fn set(span: &Span, key: &'static str, value: impl Into<opentelemetry::Value>) {
+        span.set_attribute(key, value);
     }
 
     /// The ids of trace and span: those of this span, else those of the span around it.
@@ -177,6 +182,8 @@ mod without {
     use tracing::Span;
 
     pub(crate) fn adopt(_: &Span, _: Side, _: Option<&Map<String, Value>>) {}
+
+    pub(crate) fn set<T>(_: &Span, _: &'static str, _: T) {}
 
     pub(crate) fn ids(_: &Span) -> Option<(String, String)> {
         None

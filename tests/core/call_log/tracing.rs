@@ -100,3 +100,17 @@ async fn the_span_has_the_names_of_opentelemetry() {
     assert_eq!(closed["span"]["error.type"], "-32602");
     assert_eq!(closed["span"]["rpc.response.status_code"], "-32602");
 }
+
+#[tokio::test]
+async fn the_span_gets_the_outcome_at_its_end_unless_it_is_a_success_of_the_first_attempt() {
+    for (answer, outcome) in [
+        ((|| Answer::ok("Frank Herbert")) as fn() -> Answer, None),
+        (|| Answer::flagged("no such book"), Some("failed")),
+    ] {
+        let all = events(Call::tool("get_author"), || Ok(answer())).await;
+        let mut closed = all.iter();
+        let closed = closed.find(|event| event["fields"]["message"] == "close");
+        let span = &closed.unwrap()["span"];
+        assert_eq!(span["mcp_resilience.outcome"].as_str(), outcome, "{span}");
+    }
+}
