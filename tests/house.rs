@@ -229,7 +229,12 @@ const PLAIN: &[&str] = &[
     "Empty",
     "execute_tool",
     // Its name is masked when it is made.
-    "target.",
+    "target.span_name()",
+    "target.method()",
+    "target.operation()",
+    "target.tool()",
+    "target.prompt()",
+    "target.uri()",
 ];
 
 /// Names of fields that hold constant texts.
@@ -260,6 +265,7 @@ fn a_raw_error_in_an_event_is_found() {
         "line = %line",
         "error = error.to_string()",
         "name = tool.name",
+        "tool = target.raw_name()",
         "\"failed: {error}\"",
         "\"failed: {}\"",
     ] {

@@ -5,11 +5,12 @@ use std::time::Duration;
 pub(super) struct Patience(u32);
 
 impl Patience {
-    /// Rounds up. More than 49 days are no limit.
+    /// Rounds up. A longer limit than 49 days is one of 49 days.
     pub(super) fn new(limit: Option<Duration>) -> Self {
         let millis = limit.map(|limit| limit.as_nanos().div_ceil(1_000_000));
-        let millis = millis.and_then(|millis| u32::try_from(millis).ok());
-        Self(millis.unwrap_or(u32::MAX))
+        Self(millis.map_or(u32::MAX, |millis| {
+            u32::try_from(millis).unwrap_or(u32::MAX).min(u32::MAX - 1)
+        }))
     }
 
     pub(super) fn get(self) -> Option<Duration> {

@@ -105,20 +105,36 @@ fn is_told(object: &Object, lookup: Lookup<'_>, depth: usize) -> bool {
     })
 }
 
-/// Whether a status is that of a failure: a number that is no success of HTTP, or a word.
+/// Whether a status is that of a failure: a number that is no success of HTTP, a word, or a line such
+/// as `503 Service Unavailable`. Any other number before words may count what was done.
 fn is_failed(status: &Value, lookup: Lookup<'_>) -> bool {
-    let is_number = |number: f64| !(100.0..400.0).contains(&number);
+    let is_number = |number: f64| number.is_finite() && !(100.0..400.0).contains(&number);
     match status {
         Value::Number(number) => number.as_f64().is_some_and(is_number),
-        Value::String(text) => {
-            let first = text.split_whitespace().next().unwrap_or_default();
-            match first.parse() {
-                Ok(number) => is_number(number),
-                Err(_) => text.is_empty() || lookup.word(text).is_some() || is_one_of(FAILED, text),
+        Value::String(text) => match text.trim().parse() {
+            Ok(number) => is_number(number),
+            Err(_) => {
+                text.is_empty()
+                    || lookup.word(text).is_some()
+                    || is_one_of(FAILED, text)
+                    || is_status_line(text, lookup)
             }
-        }
+        },
         other => says_nothing(other),
     }
+}
+
+/// `503 Service Unavailable`, and not `500 of 600 sent`.
+fn is_status_line(text: &str, lookup: Lookup<'_>) -> bool {
+    let Some((code, reason)) = text.split_once(' ') else {
+        return false;
+    };
+    let is_failure = code
+        .parse()
+        .is_ok_and(|code: u16| (400..600).contains(&code));
+    let is_title = reason.starts_with(|first: char| first.is_ascii_uppercase())
+        && !reason.contains(|other: char| other.is_ascii_digit());
+    is_failure && (is_title || lookup.word(reason).is_some())
 }
 
 /// Whether an item says what is wrong. In a batch it may say what was done.

@@ -17,7 +17,7 @@
 //! ready, also after it has shut, and each call is answered and logged. Put a limit or a load shed
 //! inside.
 //!
-//! Any other order compiles, and loses the reason in its line. `Classify` around `IsError` would
+//! Any other order compiles, but a layer then no longer does what its row says. `Classify` around `IsError` would
 //! classify results that were failures with a class before.
 //!
 //! # Defaults

@@ -7,8 +7,11 @@ use super::{
 use chrono::{DateTime, Datelike, Utc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Numbers above this are milliseconds since the epoch; as seconds it is the year 5138.
+/// Numbers above these are milliseconds, microseconds and nanoseconds since the epoch. Each is the year
+/// 5138 in the unit before.
 const MILLISECONDS_FROM: f64 = 1e11;
+const MICROSECONDS_FROM: f64 = 1e14;
+const NANOSECONDS_FROM: f64 = 1e17;
 
 /// Numbers below this are seconds from now; since the epoch it is a day of 1973.
 const SINCE_EPOCH_FROM: f64 = 1e8;
@@ -23,7 +26,7 @@ pub(super) fn until(text: &str) -> Option<Duration> {
     })
 }
 
-/// Seconds or milliseconds since the epoch, or seconds from now, by magnitude.
+/// Seconds, milliseconds, microseconds or nanoseconds since the epoch, or seconds from now, by magnitude.
 pub(super) fn until_epoch(number: f64) -> Option<Duration> {
     if number.is_nan() || number < 0.0 {
         return None;
@@ -31,10 +34,11 @@ pub(super) fn until_epoch(number: f64) -> Option<Duration> {
     if number < SINCE_EPOCH_FROM {
         return span::number(&number.to_string(), span::SECOND);
     }
-    let seconds = if number >= MILLISECONDS_FROM {
-        number / 1e3
-    } else {
-        number
+    let seconds = match number {
+        NANOSECONDS_FROM.. => number / 1e9,
+        MICROSECONDS_FROM.. => number / 1e6,
+        MILLISECONDS_FROM.. => number / 1e3,
+        _ => number,
     };
     let since_epoch = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
     let at = UNIX_EPOCH.checked_add(since_epoch);

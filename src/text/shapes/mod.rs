@@ -146,7 +146,9 @@ impl<'t> Scan<'t> {
                 // The secret may end with an escape.
                 may_be_escaped = true;
                 // The value of a pair may come before its name.
-                at = at.max(secret.end);
+                let end = at.max(secret.end);
+                self.has_underscore |= self.bytes[at..end].contains(&b'_');
+                at = end;
                 self.found.push(secret);
             }
             if self.text.is_used_up() {

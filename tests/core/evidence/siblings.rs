@@ -37,6 +37,12 @@ fn beside_other_things() -> Vec<Value> {
         json!({"error": {"code": "service_unavailable", "status": "sent"}}),
         json!({"code": "rate_limited", "message": "x", "status": 201}),
         json!({"code": "rate_limited", "message": "x", "statusCode": "202 Accepted"}),
+        json!({"code": "rate_limited", "message": "x", "status": "3 of 5 sent"}),
+        json!({"code": "rate_limited", "message": "x", "status": "500 of 600 sent"}),
+        json!({"code": "rate_limited", "message": "x", "status": "429 sent"}),
+        json!({"code": "rate_limited", "message": "x", "status": "0 failed, 5 sent"}),
+        json!({"code": "rate_limited", "message": "x", "status": "nan"}),
+        json!({"code": "rate_limited", "message": "x", "status": "inf of them"}),
         json!({"isError": true, "retryable": true, "status": "done"}),
     ]
 }

@@ -235,6 +235,8 @@ fn a_value_may_be_a_list_or_an_object() {
         json!({"retryAfterDate": "2099-11-30T22:50:00Z"}),
         json!({"resetAt": {"seconds": epoch}}),
         json!({"retryAtMs": epoch * 1_000}),
+        json!({"retryAtUs": epoch * 1_000_000}),
+        json!({"resetAtNs": epoch * 1_000_000_000}),
         json!({"retryUntil": [0, epoch]}),
     ] {
         assert_waits_until(then, &value.to_string(), |_| in_json(&value));
