@@ -177,6 +177,41 @@ async fn a_wait_in_the_body_of_a_refusal_is_a_floor_in_every_form_of_the_body() 
 }
 
 #[tokio::test]
+async fn a_gateway_without_an_answer_cannot_say_that_a_call_did_not_run_or_may_run_again() {
+    let of_gateway = [
+        json!({"code": "service_unavailable", "message": "x"}),
+        json!({"error": {"code": "rate_limited", "message": "x"}}),
+        json!({"error": {"code": 504, "message": "x", "data": {"retryable": true}}}),
+        json!({"title": "Error 524: A timeout occurred", "status": 524, "retryable": true, "retry_after": 1}),
+        json!({"code": "upstream_error", "error": "x", "status": 502}),
+    ];
+    let of_server = json!({"jsonrpc": "2.0", "id": null, "error": {
+        "code": -32000, "message": "x", "data": {"code": "rate_limited"},
+    }});
+    for code in [502, 504, 520, 522, 524, 530, 598] {
+        for (body, calls) in of_gateway
+            .iter()
+            .map(|body| (body, 1))
+            .chain([(&of_server, 2)])
+        {
+            let text = body.to_string();
+            let server = Scripted::start(move |seen, before| {
+                let is_first = seen.method() == "tools/call" && before == 0;
+                is_first.then(|| refused(code, text.clone()))
+            })
+            .await;
+            let log = Log::default();
+            let client = connect(&server, &log).await;
+            assert_eq!(is_good(&client).await, calls == 2, "{code} {body}");
+            assert_eq!(server.count("tools/call"), calls, "{code} {body}");
+            if calls == 1 {
+                assert_eq!(log.line()["delivery"], "unknown", "{code} {body}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_refusal_of_the_last_message_of_a_handshake_is_told_and_its_wait_is_a_floor() {
     let log = Log::default();
     let server = Scripted::start(|seen, before| match (seen.method(), before) {

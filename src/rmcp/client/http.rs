@@ -73,7 +73,7 @@ const CALLS: usize = 4096;
 /// | a redirect to another server, or to a GET | `Disabled` | unknown |
 /// | any other with a JSON-RPC error | what the error means | |
 /// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | unknown |
-/// | any other 5xx | `Upstream` | unknown |
+/// | any other 5xx | `Upstream`, or what a code in the body says | unknown; for 502, 504 and 52x whatever the body says, unless it is JSON-RPC |
 /// | a complete answer that is not JSON or not an MCP message | `InvalidOutput` | executed |
 ///
 /// The wait is the longest of all `Retry-After` lines and of the body, which may be any JSON. For a

@@ -53,7 +53,7 @@ impl Source {
             Ok(Ok(Err(error))) => Err(refused().because(error)),
             Ok(Err(_)) => Err(Failure::unauthorized("the source of credentials panicked")),
             Err(_) => Err(Failure::timeout(format!(
-                "the source of credentials returned none within {limit:?}"
+                "the source of credentials returned none within {limit:?}; to allow more, raise `start_timeout`"
             ))),
         }
     }

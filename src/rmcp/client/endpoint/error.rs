@@ -1,4 +1,4 @@
-use super::Challenge;
+use super::{Challenge, session_loss};
 use crate::{
     classify::{Session, name_rpc, retry_after},
     failure::{Chain, Class, Code, Delivery, Failure, RpcError, Witness, class_of_status, first},
@@ -158,9 +158,14 @@ impl HttpRefusal {
             })
             .unwrap_or_else(|| (self.class(), Delivery::Unknown));
         // Status and body are the server's own, about this request.
-        let mut failure = Failure::new(class, "").reached(delivery, Witness::Server);
+        let speaker = if self.is_of_gateway() {
+            Witness::Hearsay
+        } else {
+            Witness::Server
+        };
+        let mut failure = Failure::new(class, "").reached(delivery, speaker);
         if let Some(said) = &said {
-            failure = failure.permitted(said.retryable(), Witness::Server);
+            failure = failure.permitted(said.retryable(), speaker);
             if let Some(code @ Code::Text(_)) = said.code() {
                 failure = failure.with_code(code.clone());
             }
@@ -187,6 +192,16 @@ impl HttpRefusal {
             failure.doubt_session();
         }
         failure.with_retry_after(self.hint(said.as_ref()))
+    }
+
+    /// Whether a gateway speaks that got no answer from the server, and so does not know whether the call
+    /// ran. It speaks no JSON-RPC. The numbers from 520 on are of public networks.
+    fn is_of_gateway(&self) -> bool {
+        let is_rpc = |body: &Value| body.get("jsonrpc").is_some();
+        matches!(
+            self.status.as_u16(),
+            502 | 504 | 520..=527 | 530 | 598 | 599
+        ) && !self.body.as_ref().is_some_and(is_rpc)
     }
 
     /// Whether the session may be lost, although nothing that is known says so. Errors of JSON-RPC itself
@@ -279,24 +294,11 @@ impl HttpRefusal {
     }
 
     fn says_session_is_gone(&self) -> bool {
-        if let Some(error) = &self.error {
-            return is_session_loss(&error.message);
+        match &self.error {
+            Some(error) => session_loss::is_said(&error.message),
+            None => session_loss::is_in(self.body.as_ref(), self.text.as_deref()),
         }
-        let in_body = self.body.iter().flat_map(texts);
-        let text = self.text.as_deref();
-        text.into_iter().chain(in_body).any(is_session_loss)
     }
-}
-
-/// The places where web frameworks write the text of a refusal.
-fn texts(body: &Value) -> impl Iterator<Item = &str> {
-    let objects = [Some(body), body.get("error")];
-    let members = objects.into_iter().flatten().flat_map(|object| {
-        ["error", "message", "detail", "title"]
-            .into_iter()
-            .filter_map(|name| object.get(name))
-    });
-    members.filter_map(Value::as_str)
 }
 
 /// The class of a word in the body. A number does not win over the status, since no number means the
@@ -305,35 +307,4 @@ fn word(said: &Failure) -> Option<Class> {
     let is_word = matches!(said.code(), Some(Code::Text(_)));
     let is_vague = matches!(said.class(), Class::Protocol | Class::Upstream);
     (is_word && !is_vague).then_some(said.class())
-}
-
-/// The texts of SDKs and their examples for an unknown session, with anything before or after it:
-/// TypeScript, Python, rmcp, Go, C#, Java.
-fn is_session_loss(text: &str) -> bool {
-    const FRONTS: [&str; 3] = ["bad request: ", "not found: ", "unauthorized: "];
-    const TEXTS: [&str; 9] = [
-        "session not found",
-        "session terminated",
-        "session has been terminated",
-        "no valid session id provided",
-        "invalid session id",
-        "invalid or missing session id",
-        "invalid or expired session id",
-        "unknown session",
-        // Of a restarted server.
-        "server not initialized",
-    ];
-    let text = text.trim().trim_matches('"').trim_end_matches('.');
-    let text = text.to_ascii_lowercase();
-    let text = FRONTS
-        .iter()
-        .find_map(|front| text.strip_prefix(front))
-        .unwrap_or(&text);
-    TEXTS.iter().any(|known| {
-        let rest = text.strip_prefix(known);
-        rest.is_some_and(|rest| {
-            let name = rest.strip_prefix(": ");
-            rest.is_empty() || name.is_some_and(|name| !name.contains(char::is_whitespace))
-        })
-    })
 }

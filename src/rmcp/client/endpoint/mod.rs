@@ -17,6 +17,7 @@ mod known;
 mod parser;
 mod refused;
 mod reported;
+mod session_loss;
 mod standing;
 
 pub(super) use self::{
