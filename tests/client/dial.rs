@@ -105,7 +105,7 @@ async fn a_dial_that_fails_says_what_was_wrong_and_that_nothing_was_sent() {
         (
             dial(mute.connector().start_timeout(500 * MS)).await,
             Class::Timeout,
-            "the tool server was not ready within 500ms",
+            "the tool server was not ready within 500ms; to allow more, raise `start_timeout`",
         ),
     ];
     for (failure, class, text) in cases {

@@ -238,7 +238,7 @@ async fn a_function_that_fails_hangs_or_panics_fails_the_dial_with_its_reason() 
         ),
         (
             failure(transport_fn(pending::<Result<Pipe, io::Error>>).start_timeout(SECOND)).await,
-            "not ready within 1s",
+            "not ready within 1s; to allow more, raise `start_timeout`",
         ),
         (
             failure(transport_fn(|| async {

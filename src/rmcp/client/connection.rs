@@ -107,7 +107,7 @@ impl Inner {
             let (peer, params) = (self.peer.clone(), params.clone());
             let sent = async move { peer.call_tool_once(params).await.map(Answer::Tool) };
             let answer = keyed.attempt(Box::pin(sent));
-            return self.ask(self.call_timeout, answer).await;
+            return self.ask(self.call_timeout, "call_timeout", answer).await;
         }
         // If it is dropped before the end, it cancels the call at the server.
         let answer = async {
@@ -123,13 +123,14 @@ impl Inner {
                 }
             }
         };
-        self.ask(self.call_timeout, answer).await
+        self.ask(self.call_timeout, "call_timeout", answer).await
     }
 
-    /// Waits for the answer to a request, and classifies its error.
+    /// Waits for the answer to a request, up to a limit of this name, and classifies its error.
     async fn ask<T>(
         &self,
         limit: Option<Duration>,
+        setting: &str,
         answer: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, Failure> {
         if self.peer.is_transport_closed() {
@@ -149,7 +150,7 @@ impl Inner {
         let answer = match limit {
             None => Ok(answer.await),
             Some(limit) => time::timeout(limit, answer).await.map_err(|elapsed| {
-                let failure = Failure::timeout(format!("no answer within {limit:?}"));
+                let failure = errors::too_late(&format!("no answer within {limit:?}"), setting);
                 match self.parts.unread.since(unread) {
                     Some(skipped) => failure.because(skipped),
                     None => failure.because(elapsed),
@@ -227,7 +228,7 @@ impl Connection {
         limit: Duration,
         answer: impl Future<Output = Result<T, ServiceError>>,
     ) -> Result<T, Failure> {
-        self.inner.ask(Some(limit), answer).await
+        self.inner.ask(Some(limit), "request_timeout", answer).await
     }
 
     /// Asks the handler for the input that a server requires.
@@ -247,7 +248,7 @@ impl Connection {
         if self.inner.peer.is_transport_closed() {
             return Err(self.inner.gone());
         }
-        self.inner.lister.read(limit).await
+        self.inner.lister.read(limit, Some("request_timeout")).await
     }
 
     /// The id of the server's process, if it is a running child.

@@ -56,8 +56,8 @@ where
     let running = time::timeout(start_timeout, handshake)
         .await
         .unwrap_or_else(|elapsed| {
-            let message = format!("the tool server was not ready within {start_timeout:?}");
-            Err(Failure::timeout(message).because(elapsed))
+            let text = format!("the tool server was not ready within {start_timeout:?}");
+            Err(errors::too_late(&text, "start_timeout").because(elapsed))
         })
         .map_err(Failure::not_sent)?;
     let mut honoured = None;

@@ -148,3 +148,8 @@ fn cause(error: Box<dyn Error + Send + Sync>) -> Box<dyn Error + Send + Sync> {
 fn of_transport(_: &(dyn Error + 'static)) -> Failure {
     lost()
 }
+
+/// The failure of a request that took longer than a setting allows.
+pub(super) fn too_late(text: &str, setting: &str) -> Failure {
+    Failure::timeout(format!("{text}; to allow more, raise `{setting}`"))
+}

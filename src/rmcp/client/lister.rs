@@ -45,7 +45,7 @@ impl Lister {
     }
 
     /// Reads all pages. If that fails, the catalog keeps the earlier list.
-    pub(super) async fn read(&self, limit: Duration) -> Result<(), Failure> {
+    pub(super) async fn read(&self, limit: Duration, setting: Option<&str>) -> Result<(), Failure> {
         let reading = self.catalog.begin(self.connection);
         match time::timeout(limit, Box::pin(self.pages())).await {
             Ok(Ok(Listed { items, incomplete })) => {
@@ -55,9 +55,7 @@ impl Lister {
             outcome => {
                 let failure = match outcome {
                     Ok(Err(error)) => errors::of_call(error, Session::None),
-                    _ => Failure::timeout(format!(
-                        "the tool server did not list its tools within {limit:?}"
-                    )),
+                    _ => too_late(limit, setting),
                 };
                 self.catalog.fail(reading, &failure);
                 Err(failure)
@@ -93,7 +91,7 @@ impl Lister {
         let until = after(at_most);
         loop {
             let limit = limit.min(until.saturating_duration_since(Instant::now()));
-            let Err(failure) = self.read(limit).await else {
+            let Err(failure) = self.read(limit, Some("start_timeout")).await else {
                 pauses.after_success();
                 return Ok(pauses);
             };
@@ -157,7 +155,7 @@ impl Lister {
                 Due::Nothing | Due::Superseded => return,
             }
             pauses.begin();
-            match self.read(READING).await {
+            match self.read(READING, None).await {
                 Ok(()) => pauses.after_success(),
                 Err(_) if self.peer.is_transport_closed() => return,
                 Err(failure) => {
@@ -166,6 +164,14 @@ impl Lister {
                 }
             }
         }
+    }
+}
+
+fn too_late(limit: Duration, setting: Option<&str>) -> Failure {
+    let text = format!("the tool server did not list its tools within {limit:?}");
+    match setting {
+        Some(setting) => errors::too_late(&text, setting),
+        None => Failure::timeout(text),
     }
 }
 

@@ -143,7 +143,9 @@ where
             match timeout(limit, dial).await {
                 Ok(dialled) => dialled.map_err(|error| errors::of_request(error, true).not_sent()),
                 Err(elapsed) => {
-                    let message = format!("the tool server was not ready within {limit:?}");
+                    let message = format!(
+                        "the tool server was not ready within {limit:?}; to allow more, raise `start_timeout`"
+                    );
                     Err(Failure::timeout(message).because(elapsed).not_sent())
                 }
             }
