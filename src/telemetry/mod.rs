@@ -90,8 +90,9 @@
 //!
 //! # Costs
 //!
-//! Without a subscriber, a span costs one atomic read. With one, it costs several times as much as all
-//! layers of the call.
+//! Without a subscriber, the spans of a call cost about 2 ns, and about 12 ns with the feature `otel`,
+//! which looks for a context. With a subscriber, they cost several times as much as all layers of the
+//! call.
 //!
 //! [`tracing-opentelemetry`]: https://docs.rs/tracing-opentelemetry
 
