@@ -76,6 +76,8 @@ mod idempotency_key;
 mod method;
 mod options;
 mod progress;
+#[cfg(any(feature = "rmcp", feature = "rmcp-client", feature = "tower-mcp"))]
+mod request;
 mod route;
 mod tool_call;
 mod tool_result;
@@ -83,6 +85,10 @@ mod tool_result;
 #[cfg(feature = "rmcp")]
 pub(crate) use self::cancellation::WeakCancellation;
 pub(crate) use self::progress::{Attempt, Pause, due, ends_at_ceiling};
+#[cfg(any(feature = "rmcp", feature = "rmcp-client", feature = "tower-mcp"))]
+pub use self::request::Request;
+#[cfg(any(feature = "rmcp", feature = "rmcp-client", feature = "tower-mcp"))]
+pub(crate) use self::request::{Continues, continues};
 pub use self::{
     arguments::Arguments,
     cancellation::Cancellation,

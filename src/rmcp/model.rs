@@ -1,7 +1,7 @@
 //! Implements the layers' traits for rmcp's own types.
 
 use crate::{
-    call::{Arguments, Flagged, Method, ToolCall, ToolResult},
+    call::{Arguments, Continues, Flagged, Method, ToolCall, ToolResult},
     text,
 };
 use ::rmcp::model::{
@@ -26,8 +26,7 @@ impl ToolCall for CallToolRequestParams {
 
     /// As it is on the wire.
     fn continuation(&self) -> Option<Value> {
-        let continues = self.input_responses.is_some() || self.request_state.is_some();
-        continues.then(|| {
+        self.is_continuation().then(|| {
             json!({
                 "inputResponses": self.input_responses,
                 "requestState": self.request_state,

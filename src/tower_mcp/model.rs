@@ -1,14 +1,14 @@
 //! Implements the layers' traits for tower-mcp's own types.
 
 use crate::{
-    call::{Arguments, Flagged, Hints, Method, ToolCall, ToolResult},
+    call::{Arguments, Continues, Flagged, Hints, Method, ToolCall, ToolResult, continues},
     text,
 };
 use ::tower_mcp::protocol::{
     CallToolParams, CallToolResult, Content, GetPromptParams, GetPromptResult, McpRequest,
     McpResponse, ReadResourceParams, ReadResourceResult, ToolDefinition,
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 impl ToolCall for CallToolParams {
     fn name(&self) -> &str {
@@ -17,6 +17,20 @@ impl ToolCall for CallToolParams {
 
     fn arguments(&self) -> Option<Arguments<'_>> {
         (!self.arguments.is_null()).then(|| Arguments::from(&self.arguments))
+    }
+
+    /// As it is on the wire.
+    fn continuation(&self) -> Option<Value> {
+        self.is_continuation().then(|| {
+            json!({
+                "inputResponses": self.input_responses,
+                "requestState": self.request_state,
+            })
+        })
+    }
+
+    fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
+        Some(&mut self.request_state)
     }
 }
 
@@ -41,29 +55,16 @@ impl ToolCall for GetPromptParams {
     }
 }
 
-/// What is known of a request, from what is known of its tool. Reading may happen twice. A call that
-/// continues another may not: what it continues may be used up.
+continues! { CallToolParams ReadResourceParams GetPromptParams }
+
+/// The hints of a request, from those of its tool.
 pub(super) fn hints(request: &McpRequest, tool: Option<Hints>) -> Hints {
-    let is_continued = |responses: bool, state: &Option<String>| responses || state.is_some();
-    let (hints, is_continuation) = match request {
-        McpRequest::CallTool(params) => (
-            tool.unwrap_or_default(),
-            is_continued(params.input_responses.is_some(), &params.request_state),
-        ),
-        McpRequest::ReadResource(params) => (
-            Hints::new().read_only(true),
-            is_continued(params.input_responses.is_some(), &params.request_state),
-        ),
-        McpRequest::GetPrompt(params) => (
-            Hints::new().read_only(true),
-            is_continued(params.input_responses.is_some(), &params.request_state),
-        ),
-        _ => (Hints::new(), false),
-    };
-    if is_continuation {
-        return Hints::new().with_schema_of(hints);
+    match request {
+        McpRequest::CallTool(params) => params.hints_of(tool),
+        McpRequest::ReadResource(params) => params.hints_of(None),
+        McpRequest::GetPrompt(params) => params.hints_of(None),
+        _ => Hints::new(),
     }
-    hints
 }
 
 /// What a tool's listing says of it.

@@ -1,6 +1,6 @@
 use super::tool_change::{self, ToolChange};
 use crate::{
-    call::{Hints, Route, Side, ToolCall},
+    call::{Continues, Hints, Route, Side, ToolCall},
     failure::Failure,
     rmcp::{Request, capability::Honoured, request},
 };
@@ -199,7 +199,7 @@ impl Catalog {
             Request::Tool(params) => self.hints(params.name()),
             Request::Resource(_) | Request::Prompt(_) => None,
         };
-        request::hints(request, known)
+        request.hints_of(known)
     }
 
     pub(super) fn version(&self) -> u64 {

@@ -1,12 +1,12 @@
 use super::wire::CameAs;
 use crate::{
     call::{
-        Arguments, Cancellation, Hints, IdempotencyKey, InvalidKey, Method, Progress, Route, Side,
-        Ticker, ToolCall, Transport,
+        Arguments, Cancellation, Continues, Hints, IdempotencyKey, InvalidKey, Method, Progress,
+        Route, Side, Ticker, ToolCall, Transport,
     },
     failure::Failure,
     idempotency::IdempotencyHandle,
-    rmcp::{Request, model, request},
+    rmcp::{Request, model},
     serve::{
         Unreadable,
         progress::{Report, Reported},
@@ -54,7 +54,7 @@ impl ServerCall {
     ) -> Self {
         Self {
             is_listed: hints.is_some(),
-            hints: request::hints(&request, hints),
+            hints: request.hints_of(hints),
             request,
             context,
             unreadable: None,

@@ -63,6 +63,10 @@ pub(crate) struct Heartbeat {
 pub(crate) enum Verdict {
     Send,
     /// Send it after the heartbeat.
+    #[cfg_attr(
+        not(feature = "rmcp"),
+        allow(dead_code, reason = "tower-mcp sends heartbeats under a lock")
+    )]
     After(watch::Receiver<bool>),
     /// A heartbeat. It has been sent when the guard is dropped.
     Beat(Beat),

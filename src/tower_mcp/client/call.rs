@@ -1,5 +1,5 @@
 use super::Request;
-use crate::call::{Arguments, Hints, Method, Progress, ToolCall};
+use crate::call::{Arguments, Continues, Hints, Method, Progress, ToolCall};
 use std::fmt;
 
 /// A request to be sent to a server, with the hints of its tool.
@@ -16,11 +16,7 @@ impl ClientCall {
     #[must_use]
     pub fn new(request: impl Into<Request>, hints: Hints) -> Self {
         let request = request.into();
-        let hints = match request {
-            _ if request.is_continuation() => Hints::new().with_schema_of(hints),
-            Request::Tool(_) => hints,
-            Request::Resource(_) | Request::Prompt(_) => Hints::new().read_only(true),
-        };
+        let hints = request.hints_of(Some(hints));
         Self {
             request,
             hints,

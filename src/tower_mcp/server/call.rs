@@ -16,7 +16,7 @@ use ::tower_mcp::{
     protocol::{McpRequest, RequestId},
     router::Extensions,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::{
     fmt,
     sync::{
@@ -261,17 +261,15 @@ impl ToolCall for ServerCall {
     }
 
     fn continuation(&self) -> Option<Value> {
-        let McpRequest::CallTool(params) = &self.request.inner else {
-            return None;
-        };
-        let (responses, state) = (&params.input_responses, &params.request_state);
-        (responses.is_some() || state.is_some())
-            .then(|| json!({"inputResponses": responses, "requestState": state}))
+        match &self.request.inner {
+            McpRequest::CallTool(params) => params.continuation(),
+            _ => None,
+        }
     }
 
     fn request_state_mut(&mut self) -> Option<&mut Option<String>> {
         match &mut Arc::make_mut(&mut self.request).inner {
-            McpRequest::CallTool(params) => Some(&mut params.request_state),
+            McpRequest::CallTool(params) => params.request_state_mut(),
             _ => None,
         }
     }
