@@ -28,7 +28,7 @@
 //! | `error.type` | call, attempt, dial | the code of a JSON-RPC error, `tool_error` for a flagged result, or the [class](crate::Class) |
 //! | `rpc.response.status_code` | call, attempt | the code of a JSON-RPC error, as a string |
 //! | `gen_ai.tool.call.arguments`, `gen_ai.tool.call.result` | call | only if [turned on](crate::call_log::CallLogLayer::contents_in_spans); masked and cut |
-//! | `mcp_resilience.call_id`, `mcp_resilience.outcome`, `mcp_resilience.attempts`, `mcp_resilience.waited_ms` | call | as in the line of the log; the last two are numbers. Without the feature `otel`, the last three are set only if the call did not succeed, was retried or waited |
+//! | `mcp_resilience.call_id`, `mcp_resilience.outcome`, `mcp_resilience.attempts`, `mcp_resilience.waited_ms` | call | as in the line of the log; the last two are numbers. The last three of a call that succeeded at once are set only in OpenTelemetry |
 //! | `mcp_resilience.attempt` | attempt | its number, from 1 |
 //! | `mcp_resilience.dial` | dial | its number |
 //!
