@@ -18,7 +18,7 @@ mod ticket;
 use clap::Parser;
 use mcp_resilience::{
     ResilienceLayer,
-    classify::hush_panics,
+    classify::silence_panics,
     fatal::{Fatal, startup::OrFatal},
     idempotency::{
         IdempotencyBuilder, IdempotencyLayer, MemoryStore,
@@ -59,7 +59,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 
 #[tokio::main]
 async fn main() {
-    hush_panics();
+    silence_panics();
     if let Err(fatal) = Box::pin(run(Options::parse())).await {
         fatal.exit();
     }

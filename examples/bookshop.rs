@@ -14,7 +14,7 @@ mod shop_rmcp;
 
 use clap::Parser;
 use mcp_resilience::{
-    classify::hush_panics,
+    classify::silence_panics,
     fatal::{Fatal, startup::OrFatal},
     rmcp::{Resilient, Stop},
 };
@@ -30,7 +30,7 @@ use tokio::net::TcpListener;
 #[tokio::main]
 async fn main() {
     // The log on stderr has the panics of tools.
-    hush_panics();
+    silence_panics();
     if let Err(fatal) = Box::pin(run(Options::parse())).await {
         // Exit here, because printing the reason could block for ever if stderr has no reader.
         fatal.exit();

@@ -14,7 +14,7 @@ mod shop_tower_mcp;
 use axum::{extract::Request, middleware::map_request};
 use clap::Parser;
 use mcp_resilience::{
-    classify::hush_panics,
+    classify::silence_panics,
     fatal::{Fatal, startup::OrFatal},
     tower_mcp::{ResilientLayer, SessionId, Stop},
 };
@@ -26,7 +26,7 @@ use tower_mcp::{HttpTransport, McpRouter, StdioTransport};
 #[tokio::main]
 async fn main() {
     // The log on stderr has the panics of tools.
-    hush_panics();
+    silence_panics();
     if let Err(fatal) = Box::pin(run(Options::parse())).await {
         // Exit here, because printing the reason could block for ever if stderr has no reader.
         fatal.exit();

@@ -17,7 +17,7 @@ use mcp_resilience::{
     ResilienceLayer,
     backoff::Backoff,
     call_log::{CallLogLayer, Record, Sink},
-    classify::hush_panics,
+    classify::silence_panics,
     retry::RetryLayer,
     rmcp::Resilient,
 };
@@ -40,7 +40,7 @@ type Client = RunningService<rmcp::RoleClient, ()>;
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     // One of the tools panics on purpose. Its panic message is only in the log line.
-    hush_panics();
+    silence_panics();
 
     let (sink, mut log) = unbounded_channel();
     let resilience = ResilienceLayer::builder()

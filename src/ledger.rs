@@ -289,7 +289,7 @@ pub(crate) fn drop_for<T>(failure: Failure, call: T) {
 
 /// The failure because of which the call is being dropped. `None` if its caller dropped it.
 pub(crate) fn dropped_for() -> Option<Failure> {
-    DROPPED_FOR.with_borrow(|failure| failure.as_ref().map(Failure::again))
+    DROPPED_FOR.with_borrow(|failure| failure.as_ref().map(Failure::duplicate))
 }
 
 /// Closes the ledger of the call that is being polled, until the guard is dropped.

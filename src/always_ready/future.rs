@@ -1,4 +1,4 @@
-use super::patience::Patience;
+use super::ready_timeout::ReadyTimeout;
 use crate::{
     failure::{BoxError, Failure, Limit, LimitReached},
     window::{self, BeginBy},
@@ -32,7 +32,7 @@ enum State<S, F, Req> {
 struct Waiting<S, Req> {
     service: S,
     call: Option<Req>,
-    patience: Patience,
+    ready_timeout: ReadyTimeout,
     // Set if this is a repeat.
     begin_by: Option<BeginBy>,
     timer: Option<Pin<Box<Sleep>>>,
@@ -51,11 +51,11 @@ where
     }
 
     /// Created in the layer's `call`, where the window of a repeat is known.
-    pub(super) fn waiting(service: S, call: Req, patience: Patience) -> Self {
+    pub(super) fn waiting(service: S, call: Req, ready_timeout: ReadyTimeout) -> Self {
         let state = State::Waiting(Box::new(Waiting {
             service,
             call: Some(call),
-            patience,
+            ready_timeout,
             begin_by: BeginBy::current(),
             timer: None,
             held: None,
@@ -106,7 +106,7 @@ where
             if let Some(wait) = begin_by.map_or(Ok(None), BeginBy::held)? {
                 // The service that was made ready may hold a permit that other calls need.
                 self.service = self.service.clone();
-                // The service was ready, so the patience starts again for the next wait.
+                // The service was ready, so the ready timeout starts again for the next wait.
                 self.timer = None;
                 let held = self.held.insert(Box::pin(tokio::time::sleep(wait)));
                 ready!(held.as_mut().poll(cx));
@@ -119,8 +119,9 @@ where
         }
         if self.timer.is_none() {
             // A limit that cannot be expressed is ignored.
-            let patience = self.patience.get();
-            let until = patience.and_then(|patience| Instant::now().checked_add(patience));
+            let ready_timeout = self.ready_timeout.get();
+            let until =
+                ready_timeout.and_then(|ready_timeout| Instant::now().checked_add(ready_timeout));
             let last_begin = self.begin_by.as_ref().and_then(BeginBy::at);
             let until = until.into_iter().chain(last_begin).min();
             self.timer = until.map(|until| Box::pin(tokio::time::sleep_until(until)));
@@ -133,8 +134,8 @@ where
             {
                 return Poll::Ready(Err(missed.miss()));
             }
-            let patience = self.patience.get().unwrap_or_default();
-            let reached = LimitReached::new(Limit::Readiness, patience);
+            let ready_timeout = self.ready_timeout.get().unwrap_or_default();
+            let reached = LimitReached::new(Limit::Readiness, ready_timeout);
             let failure = Failure::timeout("the tool service was not ready in time");
             let failure = failure.because(reached).not_sent().spent();
             return Poll::Ready(Err(failure));

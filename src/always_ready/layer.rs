@@ -1,4 +1,4 @@
-use super::{AlwaysReady, patience::Patience};
+use super::{AlwaysReady, ready_timeout::ReadyTimeout};
 use std::time::Duration;
 use tower::Layer;
 
@@ -11,26 +11,28 @@ use tower::Layer;
 ///
 /// let layers = ServiceBuilder::new()
 ///     .layer(RetryLayer::new())
-///     .layer(AlwaysReadyLayer::new().patience(Duration::from_secs(20)));
+///     .layer(AlwaysReadyLayer::new().ready_timeout(Duration::from_secs(20)));
 /// # let _ = layers.service(());
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlwaysReadyLayer {
-    patience: Option<Duration>,
+    ready_timeout: Option<Duration>,
 }
 
 impl AlwaysReadyLayer {
     /// Waits for readiness without a limit.
     #[must_use]
     pub const fn new() -> Self {
-        Self { patience: None }
+        Self {
+            ready_timeout: None,
+        }
     }
 
     /// The longest that a call waits for the inner service to be ready. Zero fails a call at once if
     /// the service is not ready. Timers count whole milliseconds.
     #[must_use]
-    pub const fn patience(mut self, limit: Duration) -> Self {
-        self.patience = Some(limit);
+    pub const fn ready_timeout(mut self, limit: Duration) -> Self {
+        self.ready_timeout = Some(limit);
         self
     }
 }
@@ -39,6 +41,6 @@ impl<S> Layer<S> for AlwaysReadyLayer {
     type Service = AlwaysReady<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        AlwaysReady::with_patience(inner, Patience::new(self.patience))
+        AlwaysReady::with_ready_timeout(inner, ReadyTimeout::new(self.ready_timeout))
     }
 }

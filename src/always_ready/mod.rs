@@ -6,7 +6,7 @@
 //! | The inner service | This layer |
 //! |---|---|
 //! | is ready | calls it |
-//! | is not ready yet | is ready; the call waits, for as long as its [patience](AlwaysReadyLayer::patience) |
+//! | is not ready yet | is ready; the call waits, for as long as its [ready timeout](AlwaysReadyLayer::ready_timeout) |
 //! | is not ready in time | fails the call: [`Timeout`](crate::Class::Timeout), [`NotSent`](crate::Delivery::NotSent) |
 //! | fails in `poll_ready` | fails the call with that error |
 //!
@@ -33,7 +33,7 @@
 //!
 //! let layers = ServiceBuilder::new()
 //!     .layer(RetryLayer::new())
-//!     .layer(AlwaysReadyLayer::new().patience(Duration::from_secs(20)))
+//!     .layer(AlwaysReadyLayer::new().ready_timeout(Duration::from_secs(20)))
 //!     .layer(ClassifyLayer::new())
 //!     .concurrency_limit(8);
 //! # let _ = layers.service(());
@@ -41,7 +41,7 @@
 
 mod future;
 mod layer;
-mod patience;
+mod ready_timeout;
 mod service;
 
 pub use self::{future::ResponseFuture, layer::AlwaysReadyLayer, service::AlwaysReady};

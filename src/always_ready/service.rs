@@ -1,4 +1,4 @@
-use super::{AlwaysReadyLayer, ResponseFuture, patience::Patience};
+use super::{AlwaysReadyLayer, ResponseFuture, ready_timeout::ReadyTimeout};
 use crate::failure::{BoxError, Failure};
 use std::{
     fmt, mem,
@@ -11,15 +11,15 @@ use tower::{Layer, Service};
 /// See the [module page](super).
 pub struct AlwaysReady<S> {
     inner: S,
-    patience: Patience,
+    ready_timeout: ReadyTimeout,
     is_ready: bool,
 }
 
 impl<S> AlwaysReady<S> {
-    pub(super) fn with_patience(inner: S, patience: Patience) -> Self {
+    pub(super) fn with_ready_timeout(inner: S, ready_timeout: ReadyTimeout) -> Self {
         Self {
             inner,
-            patience,
+            ready_timeout,
             is_ready: false,
         }
     }
@@ -68,14 +68,14 @@ where
         // that place would never be used.
         let fresh = self.inner.clone();
         let asked = mem::replace(&mut self.inner, fresh);
-        ResponseFuture::waiting(asked, call, self.patience)
+        ResponseFuture::waiting(asked, call, self.ready_timeout)
     }
 }
 
 impl<S: Clone> Clone for AlwaysReady<S> {
     fn clone(&self) -> Self {
         // A clone of a ready service is not ready.
-        Self::with_patience(self.inner.clone(), self.patience)
+        Self::with_ready_timeout(self.inner.clone(), self.ready_timeout)
     }
 }
 

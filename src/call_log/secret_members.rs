@@ -7,8 +7,8 @@ use crate::{
 use serde_json::{Map, Value};
 
 /// How many values of one call are read, and how many bytes of their strings.
-const MOST_VALUES: usize = 16 * 1024;
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_VALUES: usize = 16 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// Parsers make no deeper ones.
 const MAX_DEPTH: usize = 256;
@@ -65,9 +65,9 @@ pub(super) fn collect(arguments: Arguments<'_>) -> Found {
             secrets: Secrets::default(),
             is_nothing: true,
         },
-        values: MOST_VALUES,
-        bytes: MOST_BYTES,
-        bytes_of_keys: MOST_BYTES,
+        values: MAX_VALUES,
+        bytes: MAX_BYTES,
+        bytes_of_keys: MAX_BYTES,
     };
     match arguments {
         Arguments::Object(object) => walk.object(object, false, 0),

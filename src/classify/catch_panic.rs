@@ -1,4 +1,4 @@
-use super::hush;
+use super::silence;
 use crate::failure::Failure;
 use std::{
     any::Any,
@@ -14,7 +14,7 @@ use std::{
 pub(crate) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         let panicked = Panicked {
-            place: hush::place().map_or_else(String::new, |place| format!(" at {place}")),
+            place: silence::place().map_or_else(String::new, |place| format!(" at {place}")),
             message: message(&*payload).into(),
         };
         // Any value may be thrown, also one that panics when it is dropped. That one is kept.

@@ -1,10 +1,11 @@
 //! The envelope: an object in which a server describes a failure.
 
 use super::{
+    built_in as known,
     lookup::{Lookup, is_one_of},
     named::Named,
     places::{Place, of_cautions, of_hints, of_the_call},
-    retry_after, vocabulary as known,
+    retry_after,
 };
 use crate::{
     failure::{Class, Code, Failure, MESSAGE_LIMIT, Witness, class_of_status, first, is_same_word},

@@ -6,7 +6,7 @@ use std::error::Error;
 pub(super) fn classify(error: BoxError, rules: &Rules) -> Failure {
     let (error, is_returned) = Returned::unmark(error);
     name(error, is_returned, rules)
-        .confined_to_its_stack()
+        .contained_in_its_stack()
         .without_foreign_error()
 }
 
@@ -66,7 +66,7 @@ fn name(error: BoxError, is_returned: bool, rules: &Rules) -> Failure {
 
 /// The code that made a failure of a JSON-RPC error did not know the user's words.
 fn read_again(failure: Failure, rules: &Rules) -> Failure {
-    match rules.words() {
+    match rules.vocabulary() {
         Some(_) => rpc::read_again(failure, rules.lookup()),
         None => failure,
     }

@@ -1,4 +1,4 @@
-use super::{error, hush::catch_hushed, result, rules::Rules};
+use super::{error, result, rules::Rules, silence::catch_silenced};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
@@ -66,7 +66,7 @@ where
                         Err(result::read_again::<R>(failure, rules))
                     }
                 };
-                catch_hushed(|| {
+                catch_silenced(|| {
                     let _closed = ledger::close();
                     answer.poll(cx).map(named)
                 })
@@ -90,7 +90,7 @@ where
 /// survive that.
 #[inline]
 fn let_go<F>(mut state: Pin<&mut State<F>>) {
-    if let Err(panic) = catch_hushed(|| state.set(State::Failed(None))) {
+    if let Err(panic) = catch_silenced(|| state.set(State::Failed(None))) {
         report(&panic);
     }
 }

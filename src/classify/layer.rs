@@ -1,4 +1,4 @@
-use super::{Classify, Words, error, rules::Rules};
+use super::{Classify, Vocabulary, error, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
@@ -11,7 +11,7 @@ use tower::Layer;
 /// See the [module page](super) for what is read, and in which order.
 ///
 /// ```
-/// use mcp_resilience::{Class, Failure, classify::{ClassifyLayer, Words}};
+/// use mcp_resilience::{Class, Failure, classify::{ClassifyLayer, Vocabulary}};
 ///
 /// /// An error of your own.
 /// #[derive(Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ use tower::Layer;
 ///
 /// let layer = ClassifyLayer::new()
 ///     .rule(|_: &PoolExhausted| Some(Failure::at_capacity(None)))
-///     .words(Words::new().code("E_BUSY", Class::AtCapacity));
+///     .vocabulary(Vocabulary::new().code("E_BUSY", Class::AtCapacity));
 /// # let _ = layer;
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -37,7 +37,7 @@ impl ClassifyLayer {
 
     /// Adds a rule for an error type. It is called for every error of that type, also if it is the
     /// source of another. The first rule that returns a failure decides, and the error becomes the
-    /// failure's source. If it returns the failure of a JSON-RPC error, your [`Words`](super::Words)
+    /// failure's source. If it returns the failure of a JSON-RPC error, your [`Vocabulary`](super::Vocabulary)
     /// still apply.
     ///
     /// The delivery is the one that the rule sets, also behind the adapter of an SDK. Use
@@ -55,8 +55,8 @@ impl ClassifyLayer {
     /// Adds names of a server for its codes, fields and waits. Words that were added first are asked
     /// first.
     #[must_use]
-    pub fn words(mut self, words: Words) -> Self {
-        self.rules.add_words(words);
+    pub fn vocabulary(mut self, words: Vocabulary) -> Self {
+        self.rules.add_vocabulary(words);
         self
     }
 
@@ -95,7 +95,7 @@ impl ClassifyLayer {
     /// background task. If a tool returns the failure, its delivery does not count for the tool's
     /// call.
     #[must_use]
-    pub fn name(&self, error: impl Into<BoxError>) -> Failure {
+    pub fn classify(&self, error: impl Into<BoxError>) -> Failure {
         // The failure may come back as the error of a tool.
         error::classify(error.into(), &self.rules).spent()
     }

@@ -1,6 +1,6 @@
-//! The meaning of a name: by the user's [`Words`], else by the [`vocabulary`].
+//! The meaning of a name: by the user's [`Vocabulary`], else by the [`built_in`].
 
-use super::{Words, named::Named, vocabulary as known, words::Meaning};
+use super::{Vocabulary, built_in as known, named::Named, vocabulary::Meaning};
 use crate::failure::{Class, Code, is_same_word};
 use std::slice;
 
@@ -30,16 +30,16 @@ pub(super) enum Unit {
 
 /// The known names.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lookup<'a>(Option<&'a Words>);
+pub(super) struct Lookup<'a>(Option<&'a Vocabulary>);
 
 impl<'a> Lookup<'a> {
     pub(super) const BUILT_IN: Self = Self(None);
 
-    pub(super) fn with(words: Option<&'a Words>) -> Self {
+    pub(super) fn with(words: Option<&'a Vocabulary>) -> Self {
         Self(words)
     }
 
-    fn own<T>(self, list: fn(&Words) -> &Vec<T>) -> slice::Iter<'a, T> {
+    fn own<T>(self, list: fn(&Vocabulary) -> &Vec<T>) -> slice::Iter<'a, T> {
         self.0.map_or(&[][..], |words| list(words)).iter()
     }
 
@@ -105,7 +105,7 @@ impl<'a> Lookup<'a> {
         own.map(|name| &**name).chain([known::ERROR])
     }
 
-    fn has(self, list: fn(&Words) -> &Vec<String>, key: &str) -> bool {
+    fn has(self, list: fn(&Vocabulary) -> &Vec<String>, key: &str) -> bool {
         let mut own = self.own(list);
         own.any(|name| key.len() <= LONGEST && letters(key).eq(name.bytes()))
     }

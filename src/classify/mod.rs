@@ -18,8 +18,8 @@
 //! | flag results that hide a failure | [`IsErrorLayer::detect`](crate::is_error::IsErrorLayer::detect) |
 //! | say that a call did not run | [whether the tool ran](crate::failure#whether-the-tool-ran) |
 //! | classify inside a circuit breaker too | [`ClassifyLayer::inside`] |
-//! | keep the panics of tools off stderr | [`hush_panics`] |
-//! | add a server that others meet as well | `CONTRIBUTING.md`: a line in `src/classify/vocabulary.rs`, and a file in `tests/corpus` |
+//! | keep the panics of tools off stderr | [`silence_panics`] |
+//! | add a server that others meet as well | `CONTRIBUTING.md`: a line in `src/classify/built_in.rs`, and a file in `tests/corpus` |
 //!
 //! # When to use it
 //!
@@ -71,13 +71,13 @@
 //!
 //! # Teaching it an envelope
 //!
-//! If only the names are new, add them as [`Words`]. Here a server answers
+//! If only the names are new, add them as [`Vocabulary`]. Here a server answers
 //! `{"fault": {"reason": "E_BUSY", "cooldown": 20}}`:
 //!
 //! ```
 //! use mcp_resilience::{
 //!     Class,
-//!     classify::{ClassifyLayer, Words},
+//!     classify::{ClassifyLayer, Vocabulary},
 //! };
 //! # use mcp_resilience::call::{Flagged, ToolResult};
 //! # use serde_json::{Value, json};
@@ -94,13 +94,13 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
-//! let words = Words::new()
+//! let words = Vocabulary::new()
 //!     .envelope_in("fault")
 //!     .code_field("reason")
 //!     .code("E_BUSY", Class::AtCapacity)
 //!     .wait_seconds("cooldown");
 //! let tools = ServiceBuilder::new()
-//!     .layer(ClassifyLayer::new().words(words))
+//!     .layer(ClassifyLayer::new().vocabulary(words))
 //!     .service_fn(async |_: &str| {
 //!         let structured = json!({"fault": {"reason": "E_BUSY", "cooldown": 20}});
 //!         Ok::<_, Infallible>(Answer { structured })
@@ -118,15 +118,16 @@ mod catch_panic;
 mod envelope;
 mod error;
 mod future;
-mod hush;
 mod layer;
 mod lookup;
 mod named;
 mod places;
 mod result;
+mod silence;
 #[cfg(doc)]
 #[doc = include_str!("reference.md")]
 pub mod reference {}
+mod built_in;
 pub mod retry_after;
 mod rpc;
 mod rules;
@@ -136,14 +137,13 @@ mod siblings;
 mod texts;
 mod unflagged;
 mod vocabulary;
-mod words;
 
 #[cfg(feature = "rmcp-client")]
 pub(crate) use self::result::name_result;
 pub(crate) use self::{catch_panic::catch_panic, unflagged::read_unflagged};
 pub use self::{
-    future::ResponseFuture, hush::hush_panics, layer::ClassifyLayer, service::Classify,
-    words::Words,
+    future::ResponseFuture, layer::ClassifyLayer, service::Classify, silence::silence_panics,
+    vocabulary::Vocabulary,
 };
 #[cfg(any(feature = "rmcp-client", feature = "tower-mcp"))]
 pub(crate) use self::{rpc::name_rpc, session::Session};

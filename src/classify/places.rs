@@ -1,9 +1,9 @@
 //! The places of an envelope in a JSON object.
 
 use super::{
+    built_in as known,
     lookup::Lookup,
     siblings::{names_an_error, tells_only_of_a_failure},
-    vocabulary as known,
 };
 use serde_json::{Map, Value};
 

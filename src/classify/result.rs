@@ -1,7 +1,7 @@
 //! Flagged results.
 
 use super::{
-    envelope::Envelope, lookup::Lookup, named::Named, rules::Rules, texts, vocabulary as known,
+    built_in as known, envelope::Envelope, lookup::Lookup, named::Named, rules::Rules, texts,
 };
 use crate::{
     call::ToolResult,

@@ -1,7 +1,7 @@
 //! JSON-RPC errors.
 
 use super::{
-    envelope::Envelope, lookup::Lookup, named::Named, session::Session, texts, vocabulary as known,
+    built_in as known, envelope::Envelope, lookup::Lookup, named::Named, session::Session, texts,
 };
 use crate::failure::{Class, Code, Failure, RpcError, Witness};
 

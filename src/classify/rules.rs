@@ -1,4 +1,4 @@
-use super::{Words, lookup::Lookup};
+use super::{Vocabulary, lookup::Lookup};
 use crate::failure::Failure;
 use std::{any::Any, error::Error, fmt, sync::Arc};
 
@@ -13,7 +13,7 @@ pub(super) struct Rules(Option<Arc<Own>>);
 struct Own {
     errors: Vec<ErrorRule>,
     results: Vec<ResultRule>,
-    words: Option<Words>,
+    words: Option<Vocabulary>,
     is_inside: bool,
 }
 
@@ -28,17 +28,17 @@ impl Rules {
         self.0.as_ref().is_some_and(|own| own.is_inside)
     }
 
-    pub(super) fn add_words(&mut self, words: Words) {
+    pub(super) fn add_vocabulary(&mut self, words: Vocabulary) {
         let own = &mut Arc::make_mut(self.0.get_or_insert_default()).words;
         own.get_or_insert_default().extend(words);
     }
 
     /// The names, with the user's words first.
     pub(super) fn lookup(&self) -> Lookup<'_> {
-        Lookup::with(self.words())
+        Lookup::with(self.vocabulary())
     }
 
-    pub(super) fn words(&self) -> Option<&Words> {
+    pub(super) fn vocabulary(&self) -> Option<&Vocabulary> {
         self.0.as_ref()?.words.as_ref()
     }
 
@@ -85,7 +85,7 @@ impl fmt::Debug for Rules {
         f.debug_struct("Rules")
             .field("errors", &count(|own| own.errors.len()))
             .field("results", &count(|own| own.results.len()))
-            .field("words", &self.words())
+            .field("words", &self.vocabulary())
             .finish()
     }
 }

@@ -1,4 +1,4 @@
-use super::{ClassifyLayer, ResponseFuture, error, hush::catch_hushed, rules::Rules};
+use super::{ClassifyLayer, ResponseFuture, error, rules::Rules, silence::catch_silenced};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},
@@ -46,7 +46,7 @@ where
 
     #[inline]
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        let readied = catch_hushed(|| {
+        let readied = catch_silenced(|| {
             let named = |error: S::Error| error::classify(error.into(), &self.rules);
             self.inner.poll_ready(cx).map_err(named)
         });
@@ -58,7 +58,7 @@ where
 
     #[inline]
     fn call(&mut self, call: Req) -> Self::Future {
-        let called = catch_hushed(|| {
+        let called = catch_silenced(|| {
             let _closed = ledger::close();
             self.inner.call(call)
         });

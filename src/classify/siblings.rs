@@ -5,8 +5,8 @@
 //! describe a failure.
 
 use super::{
+    built_in as known,
     lookup::{Lookup, is_one_of},
-    vocabulary as known,
 };
 use serde_json::{Map, Value};
 

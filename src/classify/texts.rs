@@ -1,6 +1,6 @@
 //! Texts that SDKs write, matched word by word at the place where the SDK writes them.
 
-use super::{lookup::Lookup, named::Named, session::Session, vocabulary as known};
+use super::{built_in as known, lookup::Lookup, named::Named, session::Session};
 use crate::failure::{Class, first};
 
 /// The longest part of a text that is searched for the end of a name or a number.

@@ -1,255 +1,208 @@
-//! The names that servers and SDKs use.
-//!
-//! To support a server whose names alone are new, add a line here. A user adds the same by
-//! [`Words`](super::Words). Every shape in which the names were seen has a file under `tests/corpus`.
-//!
-//! Words and fields are compared without case, `_`, `-` and blanks. Texts are compared letter by
-//! letter, at the place where the SDK writes them.
+use super::{lookup::letters, named::Named};
+use crate::failure::{Class, Code, Delivery};
+use std::borrow::Cow;
 
-use super::lookup::Unit;
-use crate::failure::{
-    Class::{
-        self, AtCapacity, Cancelled, Crash, Disabled, Forbidden, InvalidInput, InvalidOutput,
-        NotFound, Protocol, RateLimited, Timeout, Unauthorized, Unavailable, Upstream,
-    },
-    META_KEY,
-};
+type Name = Cow<'static, str>;
 
-/// Codes of other public servers. Those of the [table](crate::failure#the-classes) are documented,
-/// and are there.
+/// Names that a server uses for its codes, its fields and its waits, if only the names are new.
 ///
-/// None of them says that the call did not run. Most come from an API behind a tool, and the tool
-/// may have had an effect before. If the codes of a server mean its own calls, add them by
-/// [`Words::refusal_code`](super::Words::refusal_code).
-#[rustfmt::skip]
-pub(super) const CODES: &[(&str, Class)] = &[
-    ("too_many_requests",       RateLimited),
-    ("rate_limit_error",        RateLimited),
-    ("rate_limit_exceeded",     RateLimited),
-    ("throttling_exception",    RateLimited),
-    ("quota_exceeded",          RateLimited),
-    ("keyless_quota_exhausted", RateLimited),
-    ("resource_exhausted",      RateLimited),
-    ("overloaded",              AtCapacity),
-    ("unavailable",             Unavailable),
-    ("upstream_unavailable",    Upstream),
-    ("backend_unreachable",     Upstream),
-    ("mcp_server_unreachable",  Upstream),
-    ("timeout",                 Timeout),
-    ("timeout_error",           Timeout),
-    ("tool_timeout",            Timeout),
-    ("upstream_timeout",        Timeout),
-    ("invalid_input",           InvalidInput),
-    ("validation_error",        InvalidInput),
-    ("unauthorized",            Unauthorized),
-    ("authentication_error",    Unauthorized),
-    ("authorization_error",     Forbidden),
-    // Our own, of a server that honours keys. An earlier attempt may run, so none is a refusal.
-    ("idempotency_in_flight",   Unavailable),
-    ("idempotency_unknown",     Unavailable),
-    ("idempotency_not_kept",    Unavailable),
-    ("idempotency_store_full",  Unavailable),
-    ("idempotency_conflict",    InvalidInput),
-    ("idempotency_key_invalid", InvalidInput),
-    ("idempotency_key_required", InvalidInput),
-    ("internal",                Crash),
-    ("internal_error",          Crash),
-];
+/// They are asked before the built-in names, at all places where those are read: in structured
+/// content, in JSON in a text, in the `data` of a JSON-RPC error, and under `_meta`. The same rules
+/// hold for them: a name counts only at its place, `retryable: false` wins, and a wait permits no
+/// repeat. Codes and names of fields are compared without case, `_`, `-` and blanks. Texts and the
+/// names of envelopes are compared letter by letter.
+///
+/// Two meanings are dangerous: that the call **did not run**, and that a repeat is safe. Such a call
+/// is repeated even if its tool may not run twice, and even if the code is in JSON in a text. So
+/// they have methods of their own: [`refusal_code`](Self::refusal_code),
+/// [`refusal_begins`](Self::refusal_begins) and [`repeatable_code`](Self::repeatable_code).
+///
+/// # Example
+///
+/// A server that answers `{"fault": {"reason": "E_BUSY", "cooldown": 20}}`:
+///
+/// ```
+/// use mcp_resilience::{
+///     Class, Delivery,
+///     classify::{ClassifyLayer, Vocabulary},
+///     failure::RpcError,
+/// };
+/// use serde_json::json;
+/// use std::time::Duration;
+///
+/// let words = Vocabulary::new()
+///     .envelope_in("fault")
+///     .code_field("reason")
+///     .code("E_BUSY", Class::AtCapacity)
+///     // By its documentation it counts calls before it runs them.
+///     .refusal_code("E_QUOTA", Class::RateLimited)
+///     .wait_seconds("cooldown")
+///     .text_begins("Quota reached: ", Class::RateLimited);
+/// let layer = ClassifyLayer::new().vocabulary(words);
+///
+/// // The layer asks them of every failed call; this is the same for one error.
+/// let said = |reason| json!({"fault": {"reason": reason, "cooldown": 20}});
+/// let name = |data| layer.classify(RpcError::new(-32000, "try later", Some(data)));
+///
+/// let busy = name(said("E_BUSY"));
+/// assert_eq!((busy.class(), busy.delivery()), (Class::AtCapacity, Delivery::Unknown));
+/// assert_eq!(busy.retry_after(), Some(Duration::from_secs(20)));
+///
+/// let quota = name(said("e-quota"));
+/// assert_eq!((quota.class(), quota.delivery()), (Class::RateLimited, Delivery::Refused));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Vocabulary {
+    pub(super) codes: Vec<(Code, Meaning)>,
+    pub(super) texts: Vec<(Name, Meaning)>,
+    pub(super) code_fields: Vec<String>,
+    pub(super) seconds: Vec<String>,
+    pub(super) milliseconds: Vec<String>,
+    pub(super) instants: Vec<String>,
+    pub(super) envelopes: Vec<Name>,
+}
 
-/// Codes that mean by definition that a call was refused before it ran.
-pub(super) const REFUSALS: &[&str] = &["rate_limited", "at_capacity", "service_unavailable"];
+impl Vocabulary {
+    /// Only the built-in names.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            codes: Vec::new(),
+            texts: Vec::new(),
+            code_fields: Vec::new(),
+            seconds: Vec::new(),
+            milliseconds: Vec::new(),
+            instants: Vec::new(),
+            envelopes: Vec::new(),
+        }
+    }
 
-/// The code that its server documents as safe to repeat, in an envelope with an `error` and a
-/// `status` of at least this value.
-pub(super) const REPEATABLE: &str = "upstream_error";
-pub(super) const REPEATABLE_FROM: u16 = 500;
+    /// Adds a code and its class. Whether such a call ran is unknown, so it is repeated only if its
+    /// tool may run twice, and waiting helps.
+    ///
+    /// A number is that of a JSON-RPC error, or the code of an envelope. A known word wins over a
+    /// number.
+    #[must_use]
+    pub fn code(self, code: impl Into<Code>, class: Class) -> Self {
+        self.with_code(code.into(), Meaning::of(class, Delivery::Unknown))
+    }
 
-/// Numbers of JSON-RPC and MCP.
-#[rustfmt::skip]
-pub(super) const NUMBERS: &[(i64, Class)] = &[
-    (-32602, InvalidInput),
-    (-32700, Protocol),
-    (-32601, Protocol),
-    (-32600, Protocol),
-    // A missing resource, until MCP 2025-11-25.
-    (-32002, NotFound),
-    (-32800, Cancelled),
-];
+    /// Adds a code that can only mean that the call was refused **before** the tool ran. If waiting
+    /// helps, such a call is repeated, for any tool.
+    #[must_use]
+    pub fn refusal_code(self, code: impl Into<Code>, class: Class) -> Self {
+        self.with_code(code.into(), Meaning::of(class, Delivery::Refused))
+    }
 
-/// The number of a proposal for rate limits. By definition it is a refusal, and it has a wait.
-pub(super) const RATE_LIMITED: i64 = -32023;
+    /// Adds a code for which the server's documentation says that a repeat is safe, even if the call
+    /// ran. If waiting helps, such a call is repeated, for any tool.
+    #[must_use]
+    pub fn repeatable_code(self, code: impl Into<Code>, class: Class) -> Self {
+        let meaning = Meaning {
+            is_repeatable: true,
+            ..Meaning::of(class, class.delivery())
+        };
+        self.with_code(code.into(), meaning)
+    }
 
-/// Numbers with other meanings, which mean this only together with a wait: of a proposal, of
-/// servers until it is accepted, and of two gateways.
-pub(super) const NUMBERS_WITH_A_WAIT: &[i64] = &[RATE_LIMITED, -32029, -32105, -33001];
+    fn with_code(mut self, code: Code, meaning: Meaning) -> Self {
+        self.codes.push((code, meaning));
+        self
+    }
 
-/// Fields of a code.
-pub(super) const CODE: &[&str] = &["code", "errorcode", "errortype"];
-/// Fields that hold a code if it is a known word, and other things besides.
-pub(super) const MAYBE_CODE: &[&str] = &["type", "status"];
-pub(super) const MESSAGE: &[&str] = &["message", "error", "detail"];
-/// Fields of an HTTP status.
-pub(super) const STATUS: &[&str] = &["status", "statuscode", "httpstatus"];
-pub(super) const RETRYABLE: &[&str] = &["retryable", "isretryable"];
-/// Fields that count only for "no": for "yes" they are too vague.
-pub(super) const NO_WITH_FALSE: &[&str] = &[
-    "retryable",
-    "isretryable",
-    "retriable",
-    "isretriable",
-    "canretry",
-    "canberetried",
-    "shouldretry",
-    "retryallowed",
-    "retry",
-];
-pub(super) const NO_WITH_TRUE: &[&str] = &[
-    "nonretryable",
-    "nonretriable",
-    "notretryable",
-    "noretry",
-    "donotretry",
-];
-/// A zero in it is a number of retries.
-pub(super) const MAYBE_A_COUNT: &str = "retry";
-pub(super) const NO: &[&str] = &["false", "no", "never"];
-/// Fields that say by a word that a repeat is useless.
-pub(super) const FINAL: &[(&str, &[&str])] = &[
-    ("recovery", &["terminal", "correctable"]),
-    ("category", &["permanent"]),
-    ("errorcategory", &["permanent"]),
-];
+    /// Adds the beginning of a flagged result's text, or of a JSON-RPC error's message. It counts if
+    /// no code says more. Whether the call ran is unknown.
+    #[must_use]
+    pub fn text_begins(self, beginning: impl Into<Cow<'static, str>>, class: Class) -> Self {
+        self.with_text(beginning.into(), Meaning::of(class, Delivery::Unknown))
+    }
 
-/// Fields of a wait. Alone, a number in them is in seconds; else their name ends in the unit.
-pub(super) const WAITS: &[&str] = &[
-    "retryafter",
-    "retryafters",
-    "retryafterin",
-    "retrydelay",
-    "retryin",
-    "retrywait",
-    "nextretryin",
-    "tryagainin",
-    "resetin",
-    "resetsin",
-    "resetafter",
-];
-/// They are fields of a wait only with a unit.
-pub(super) const WAITS_WITH_UNIT: &[&str] = &["after", "wait", "backoff", "cooldown"];
-/// Fields of a point in time.
-pub(super) const INSTANTS: &[&str] = &[
-    "retryat",
-    "nextretryat",
-    "tryagainat",
-    "resetat",
-    "resetsat",
-    "retrynotbefore",
-    "retryuntil",
-    "retryafterdate",
-    "retryaftertime",
-    "retryaftertimestamp",
-];
-/// The endings of these names. No single letters: `retryDelays` is a list of settings.
-#[rustfmt::skip]
-pub(super) const UNITS: &[(&str, Unit)] = &[
-    ("ns",           Unit::Nanoseconds),
-    ("nanos",        Unit::Nanoseconds),
-    ("nanoseconds",  Unit::Nanoseconds),
-    ("us",           Unit::Microseconds),
-    ("micros",       Unit::Microseconds),
-    ("microseconds", Unit::Microseconds),
-    ("ms",           Unit::Milliseconds),
-    ("msec",         Unit::Milliseconds),
-    ("msecs",        Unit::Milliseconds),
-    ("millis",       Unit::Milliseconds),
-    ("millisecond",  Unit::Milliseconds),
-    ("milliseconds", Unit::Milliseconds),
-    ("sec",          Unit::Seconds),
-    ("secs",         Unit::Seconds),
-    ("second",       Unit::Seconds),
-    ("seconds",      Unit::Seconds),
-    ("min",          Unit::Minutes),
-    ("mins",         Unit::Minutes),
-    ("minute",       Unit::Minutes),
-    ("minutes",      Unit::Minutes),
-    ("hour",         Unit::Hours),
-    ("hours",        Unit::Hours),
-    ("day",          Unit::Days),
-    ("days",         Unit::Days),
-];
+    /// The same for a text that can only mean that the call was refused before the tool ran.
+    #[must_use]
+    pub fn refusal_begins(self, beginning: impl Into<Cow<'static, str>>, class: Class) -> Self {
+        self.with_text(beginning.into(), Meaning::of(class, Delivery::Refused))
+    }
 
-/// The object in which an envelope speaks of the call.
-pub(super) const ERROR: &str = "error";
-/// Objects with more about the call, or about a part of the work.
-pub(super) const PARTS: &[&str] = &["data", "details"];
-/// Lists whose first object is such a part.
-pub(super) const PART_LISTS: &[&str] = &["errors"];
-/// Lists of objects that may hold a wait.
-pub(super) const HINT_LISTS: &[&str] = &["details", "errors", "next_actions"];
-/// Keys of `_meta` with an envelope: our own, and a proposal's. No other key speaks of the call.
-pub(super) const META: &[&str] = &[META_KEY, "io.modelcontextprotocol/toolFailure"];
+    fn with_text(mut self, beginning: Name, meaning: Meaning) -> Self {
+        // Every text begins with the empty text.
+        if !beginning.trim().is_empty() {
+            self.texts.push((beginning, meaning));
+        }
+        self
+    }
 
-/// Beginnings of texts.
-#[rustfmt::skip]
-pub(super) const BEGINNINGS: &[(&str, Class)] = &[
-    // TypeScript 1 and 2, the former behind `MCP error -32602: `.
-    ("Input validation error: ",                 InvalidInput),
-    ("Output validation error: ",                InvalidOutput),
-    // The clients of these, about a server's answer.
-    ("Structured content does not match the tool's output schema", InvalidOutput),
-    ("Failed to validate structured content",    InvalidOutput),
-    // Python's client, about the same.
-    ("Invalid structured content returned by tool ", InvalidOutput),
-    // rmcp.
-    ("failed to deserialize parameters: ",       InvalidInput),
-    // Go.
-    ("validating \"arguments\": ",               InvalidInput),
-    ("invalid params: validating \"arguments\": ", InvalidInput),
-    ("unknown tool \"",                          NotFound),
-    // Python, FastMCP, C#.
-    ("Unknown tool: ",                           NotFound),
-];
+    /// A field that holds the code, as `code` does.
+    #[must_use]
+    pub fn code_field(mut self, name: &str) -> Self {
+        self.code_fields.push(plain(name));
+        self
+    }
 
-/// Texts around a tool's name.
-#[rustfmt::skip]
-pub(super) const AROUND_A_NAME: &[(&str, &str, Class)] = &[
-    // TypeScript.
-    ("Tool ", " not found",                      NotFound),
-    ("Tool ", " disabled",                       Disabled),
-    // The clients of TypeScript and Python.
-    ("Tool ", " has an output schema but did not return structured content", InvalidOutput),
-];
+    /// A field that holds a wait. A bare number in it is seconds.
+    #[must_use]
+    pub fn wait_seconds(mut self, name: &str) -> Self {
+        self.seconds.push(plain(name));
+        self
+    }
 
-/// Whole texts.
-pub(super) const WHOLE: &[(&str, Class)] = &[
-    // rmcp.
-    ("tool not found", NotFound),
-];
+    /// A field that holds a wait. A bare number in it is milliseconds.
+    #[must_use]
+    pub fn wait_millis(mut self, name: &str) -> Self {
+        self.milliseconds.push(plain(name));
+        self
+    }
 
-/// The prefixes that SDKs write before a tool's own message. Without a message, the tool crashed.
-#[rustfmt::skip]
-pub(super) const HEADLINES: &[(&str, &str)] = &[
-    // Python.
-    ("Error executing tool ",          ""),
-    // FastMCP.
-    ("Error calling tool '",           "'"),
-    // C#.
-    ("An error occurred invoking '",   "'"),
-];
+    /// A field with the time from which a call is welcome again: RFC 3339, a date of HTTP, or seconds
+    /// or milliseconds since 1970.
+    #[must_use]
+    pub fn wait_until(mut self, name: &str) -> Self {
+        self.instants.push(plain(name));
+        self
+    }
 
-/// Messages of JSON-RPC errors, with the number under which the SDK sends them.
-#[rustfmt::skip]
-pub(super) const MESSAGES: &[(i64, &str, Class)] = &[
-    // Go, about the answer of its own tool.
-    (0, "validating tool output: ", InvalidOutput),
-    // FastMCP's rate limits.
-    (-32000, "Rate limit exceeded for client: ", RateLimited),
-];
+    /// An object at the top that speaks of the call itself, as `error` does. Do not use it for an
+    /// object that may describe a part of the work: a refusal in it makes the whole call run again.
+    #[must_use]
+    pub fn envelope_in(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.envelopes.push(name.into());
+        self
+    }
 
-/// Numbers that JSON-RPC gives to what [`BEGINNINGS`] and the others mean in a result.
-pub(super) const TEXT_NUMBERS: &[i64] = &[-32602, -32600];
+    /// These, and then those of another.
+    pub(super) fn extend(&mut self, other: Self) {
+        self.codes.extend(other.codes);
+        self.texts.extend(other.texts);
+        self.code_fields.extend(other.code_fields);
+        self.seconds.extend(other.seconds);
+        self.milliseconds.extend(other.milliseconds);
+        self.instants.extend(other.instants);
+        self.envelopes.extend(other.envelopes);
+    }
+}
 
-/// Numbers of a lost session: an SDK's client and server, another SDK's server. Some deployed servers
-/// omit the minus sign.
-pub(super) const SESSION_LOSS_NUMBERS: &[i64] = &[-32600, -32001, 32600];
-pub(super) const SESSION_LOSS: &[&str] = &["Session not found", "Session terminated"];
+/// The meaning of a name for the user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Meaning {
+    class: Class,
+    delivery: Delivery,
+    pub(super) is_repeatable: bool,
+}
+
+impl Meaning {
+    const fn of(class: Class, delivery: Delivery) -> Self {
+        Self {
+            class,
+            delivery,
+            is_repeatable: false,
+        }
+    }
+
+    pub(super) fn named(self) -> Named {
+        Named::chosen(self.class, self.delivery)
+    }
+}
+
+/// The name of a field, normalized for comparison.
+fn plain(name: &str) -> String {
+    letters(name).map(char::from).collect()
+}

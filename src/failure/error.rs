@@ -148,7 +148,7 @@ impl Failure {
     }
 
     /// A copy of the failure for another caller, without the flagged result, which has one owner.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn duplicate(&self) -> Self {
         let inner = &self.inner;
         Self {
             inner: Box::new(Inner {

@@ -225,7 +225,7 @@ impl Failure {
     /// tool did not run, and does not shut down the stack around the tool.
     pub(crate) fn handed_out(mut self) -> Self {
         if self.class() == Class::Fatal {
-            self.confine();
+            self.contain();
         }
         self.spent()
     }

@@ -11,7 +11,7 @@ use std::{
 };
 
 /// How long printing the reason may take.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const LOG_GRACE: Duration = Duration::from_secs(1);
 
 /// Why the process has to end.
 ///
@@ -42,7 +42,7 @@ impl Fatal {
     }
 
     /// A copy of the reason.
-    pub(crate) fn again(&self) -> Self {
+    pub(crate) fn duplicate(&self) -> Self {
         Self {
             message: self.message.clone(),
             source: self.source.clone(),
@@ -84,7 +84,7 @@ impl Fatal {
             let _ = printed.send(());
         });
         if printing.is_ok() {
-            let _ = waiting.recv_timeout(LAST_WORDS);
+            let _ = waiting.recv_timeout(LOG_GRACE);
         }
         process::exit(1)
     }
@@ -136,6 +136,6 @@ impl From<Fatal> for Failure {
 /// The same, from a reference.
 impl From<&Fatal> for Failure {
     fn from(fatal: &Fatal) -> Self {
-        Self::from(fatal.again())
+        Self::from(fatal.duplicate())
     }
 }

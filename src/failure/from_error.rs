@@ -95,7 +95,7 @@ fn recognise(error: &(dyn Error + 'static)) -> Failure {
 
 fn known(error: &(dyn Error + 'static)) -> Option<Failure> {
     if let Some(failure) = error.downcast_ref::<Failure>() {
-        return Some(failure.again());
+        return Some(failure.duplicate());
     }
     if let Some(error) = error.downcast_ref::<RpcError>() {
         return Some(Failure::new(Class::Protocol, "").with_rpc_error(error.clone()));

@@ -23,7 +23,7 @@ impl Limit {
             Self::Attempt => "attempt_timeout",
             Self::Ceiling => "ceiling",
             Self::Deadline => "deadline",
-            Self::Readiness => "patience",
+            Self::Readiness => "ready_timeout",
         }
     }
 }

@@ -19,7 +19,7 @@ impl Returned {
         match error.downcast::<Failure>() {
             Ok(failure) => failure
                 .across(Border::Handler)
-                .confined_to_its_stack()
+                .contained_in_its_stack()
                 .into(),
             Err(error) => Self(error).into(),
         }

@@ -13,7 +13,7 @@ use super::{Class, Failure};
 pub(super) struct Signals {
     is_paced: bool,
     is_held_back: bool,
-    is_confined: bool,
+    is_contained: bool,
     is_limit_told: bool,
     is_for_host: bool,
     has_own_error: bool,
@@ -44,18 +44,18 @@ impl Failure {
     }
 
     /// Whether a stack has shut down because of it. It does not shut down an outer stack.
-    pub(crate) fn is_confined(&self) -> bool {
-        self.inner.signals.is_confined
+    pub(crate) fn is_contained(&self) -> bool {
+        self.inner.signals.is_contained
     }
 
-    pub(crate) fn confine(&mut self) {
-        self.inner.signals.is_confined = true;
+    pub(crate) fn contain(&mut self) {
+        self.inner.signals.is_contained = true;
     }
 
     /// Turns the failure of a nested stack that has shut down into one of the tool that used it. So
     /// the stack around the tool stays open.
-    pub(crate) fn confined_to_its_stack(mut self) -> Self {
-        if self.class() == Class::Fatal && self.is_confined() {
+    pub(crate) fn contained_in_its_stack(mut self) -> Self {
+        if self.class() == Class::Fatal && self.is_contained() {
             self.set_class(Class::Disabled);
         }
         self

@@ -24,7 +24,7 @@ impl Latch {
     }
 
     fn cause(&self) -> Option<Fatal> {
-        self.cause.get().map(Fatal::again)
+        self.cause.get().map(Fatal::duplicate)
     }
 
     fn is_shut(&self) -> bool {
@@ -36,13 +36,13 @@ impl Latch {
         if self.is_shut() {
             return;
         }
-        let reason = Fatal::from(cause.again()).redacted();
+        let reason = Fatal::from(cause.duplicate()).redacted();
         if self.cause.set(reason).is_err() {
             return;
         }
         self.shut.notify_waiters();
-        let mut failure = cause.again();
-        failure.confine();
+        let mut failure = cause.duplicate();
+        failure.contain();
         for observers in self.observers() {
             observers.tell(&Event::Shut { failure: &failure });
         }
@@ -62,8 +62,8 @@ impl Latch {
     /// Shuts it if this failure ends this stack, and not an inner one.
     #[cold]
     pub(super) fn watch(&self, failure: &mut Failure) {
-        if failure.class() == Class::Fatal && !failure.is_confined() {
-            failure.confine();
+        if failure.class() == Class::Fatal && !failure.is_contained() {
+            failure.contain();
             self.shut(failure);
         }
     }
@@ -83,7 +83,7 @@ impl Latch {
 #[cold]
 fn refusal(cause: &Fatal) -> Failure {
     let mut refusal = Failure::from(cause);
-    refusal.confine();
+    refusal.contain();
     refusal
 }
 

@@ -45,8 +45,8 @@ pub enum InvalidIdempotency {
     )]
     ShortKeep(Duration),
     /// No call could be claimed.
-    #[error("`patience` is zero: give the store some time")]
-    ZeroPatience,
+    #[error("`store_timeout` is zero: give the store some time")]
+    ZeroStoreTimeout,
 }
 
 impl IdempotencyBuilder {
@@ -84,8 +84,8 @@ impl IdempotencyBuilder {
 
     /// How long a call waits for the store before it runs. At the end of a run it is the lease, if
     /// that is longer. Default: 5 s.
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.times.patience = patience;
+    pub fn store_timeout(mut self, store_timeout: Duration) -> Self {
+        self.times.store_timeout = store_timeout;
         self
     }
 
@@ -149,8 +149,8 @@ impl IdempotencyBuilder {
         if times.keep < Duration::from_secs(1) {
             return Err(InvalidIdempotency::ShortKeep(times.keep));
         }
-        if times.patience.is_zero() {
-            return Err(InvalidIdempotency::ZeroPatience);
+        if times.store_timeout.is_zero() {
+            return Err(InvalidIdempotency::ZeroStoreTimeout);
         }
         Ok(IdempotencyLayer::of(Config {
             store: self.store,

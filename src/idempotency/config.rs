@@ -33,7 +33,7 @@ pub(super) struct Times {
     /// How long a call waits for another run of its key.
     pub(super) wait: Duration,
     /// How long a call waits for the store.
-    pub(super) patience: Duration,
+    pub(super) store_timeout: Duration,
     /// How long a run may go on after its caller is gone.
     pub(super) alone: Duration,
 }
@@ -44,7 +44,7 @@ impl Default for Times {
             keep: Duration::from_secs(24 * 60 * 60),
             lease: Duration::from_secs(30),
             wait: Duration::from_secs(55),
-            patience: Duration::from_secs(5),
+            store_timeout: Duration::from_secs(5),
             alone: Duration::from_secs(60 * 60),
         }
     }

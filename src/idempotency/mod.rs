@@ -113,7 +113,7 @@
 //! | outcomes are kept for | 24 h from the end of the run | [`keep`](IdempotencyBuilder::keep) |
 //! | a claim holds without a renewal for | 30 s; a run renews it every 10 s | [`lease`](IdempotencyBuilder::lease) |
 //! | a call waits for another run | 55 s | [`wait`](IdempotencyBuilder::wait) |
-//! | a call waits for the store | 5 s; at the end of a run 30 s | [`patience`](IdempotencyBuilder::patience) |
+//! | a call waits for the store | 5 s; at the end of a run 30 s | [`store_timeout`](IdempotencyBuilder::store_timeout) |
 //! | a run without a caller goes on for | 1 h | [`run_limit`](IdempotencyBuilder::run_limit) |
 //! | the largest outcome | 1 MiB | [`max_outcome`](IdempotencyBuilder::max_outcome) |
 //! | a store that cannot be reached | nothing runs | [`run_unprotected`](IdempotencyBuilder::run_unprotected) |

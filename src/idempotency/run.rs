@@ -203,9 +203,9 @@ impl Run {
         let Config { store, times, .. } = &*self.config;
         let record = &self.record;
         // The run cannot be repeated, so this waits longer for the store than a claim does.
-        let patience = times.patience.max(times.lease);
+        let store_timeout = times.store_timeout.max(times.lease);
         let written = self
-            .ask(patience, || match ending.clone() {
+            .ask(store_timeout, || match ending.clone() {
                 Some(ending) => store.complete(record, token, ending, times.keep),
                 None => store.release(record, token),
             })
@@ -241,9 +241,9 @@ impl Run {
         }
     }
 
-    /// Claims the record of the call. Repeats a failed claim until the `patience` has passed.
+    /// Claims the record of the call. Repeats a failed claim until the `store_timeout` has passed.
     async fn claim(&self, claim: &Claim) -> Result<Claimed, StoreError> {
-        let claimed = self.ask(self.config.times.patience, || {
+        let claimed = self.ask(self.config.times.store_timeout, || {
             let claimed = self.config.store.claim(&self.record, claim.clone());
             Box::pin(async move {
                 match claimed.await {
@@ -256,20 +256,20 @@ impl Run {
         claimed.await?
     }
 
-    /// Asks the store. Repeats a failed operation until the `patience` has passed.
+    /// Asks the store. Repeats a failed operation until the `store_timeout` has passed.
     async fn ask<'a, T>(
         &'a self,
-        patience: Duration,
+        store_timeout: Duration,
         operation: impl Fn() -> StoreFuture<'a, T>,
     ) -> Result<T, StoreError> {
-        let first = time::timeout(patience, operation());
+        let first = time::timeout(store_timeout, operation());
         let mut error = match first.await {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => error,
-            Err(_) => return Err(too_late(patience)),
+            Err(_) => return Err(too_late(store_timeout)),
         };
         let mut pause = FIRST_PAUSE;
-        let mut over = pin!(time::sleep(patience));
+        let mut over = pin!(time::sleep(store_timeout));
         loop {
             tokio::select! {
                 biased;
@@ -333,6 +333,6 @@ fn unreadied<S: Clone>(service: S) -> S {
     unreadied
 }
 
-fn too_late(patience: Duration) -> StoreError {
-    StoreError::new(format!("no answer from the store within {patience:?}"))
+fn too_late(store_timeout: Duration) -> StoreError {
+    StoreError::new(format!("no answer from the store within {store_timeout:?}"))
 }

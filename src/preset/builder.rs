@@ -45,7 +45,7 @@ pub struct ResilienceBuilder<L = Identity, M = NoKeys> {
     retry: RetryLayer,
     classify: ClassifyLayer,
     policy: Policy,
-    patience: Option<Duration>,
+    ready_timeout: Option<Duration>,
     policies: Option<Policies>,
     observers: Observers,
     gate: Option<RetryAfterGate>,
@@ -135,8 +135,8 @@ impl<L, M> ResilienceBuilder<L, M> {
 
     /// The longest that a call waits for the inner service to be ready. Default: the [retry
     /// window](crate::retry::RetryBuilder::retry_window).
-    pub fn patience(mut self, limit: Duration) -> Self {
-        self.patience = Some(limit);
+    pub fn ready_timeout(mut self, limit: Duration) -> Self {
+        self.ready_timeout = Some(limit);
         self
     }
 
@@ -202,7 +202,7 @@ impl<L, M> ResilienceBuilder<L, M> {
             retry: self.retry,
             classify: self.classify,
             policy: self.policy,
-            patience: self.patience,
+            ready_timeout: self.ready_timeout,
             policies: self.policies,
             observers: self.observers,
             gate: self.gate,
@@ -215,19 +215,19 @@ impl<L, M> ResilienceBuilder<L, M> {
     ///
     /// If a setting cannot work, or two contradict each other. The error names them.
     pub fn build(self) -> Result<ResilienceLayer<L, M>, InvalidPolicy> {
-        let (said, own) = self.retry.said();
+        let (policy, own) = self.retry.policies_in_use();
         let policies = self.policies.as_ref().unwrap_or(own);
         let retry =
             self.retry
                 .within(&self.policy, policies, &self.observers, self.gate.as_ref())?;
-        let settings = self.policy.or(said);
+        let settings = self.policy.or(policy);
         let timeout = |limit| {
             // The retry layer reports each limit, and knows the attempt.
             TimeoutLayer::with_policies(&settings, Some(limit), policies, Observers::default())
         };
         let mut ready = AlwaysReadyLayer::new();
-        if let Some(patience) = self.patience.or(retry.retry_window()) {
-            ready = ready.patience(patience);
+        if let Some(ready_timeout) = self.ready_timeout.or(retry.retry_window()) {
+            ready = ready.ready_timeout(ready_timeout);
         }
         Ok(ResilienceLayer {
             timeout: timeout(AROUND_A_TOOL)?,

@@ -108,7 +108,7 @@ impl<L, M> ResilienceLayer<L, M> {
 
     /// The policies for single tools, to compare their names with those of a server.
     pub fn policies(&self) -> &Policies {
-        self.retry.said().1
+        self.retry.policies_in_use().1
     }
 
     /// Wraps a connector. Each connection gets the timeout, and all connections together get the
@@ -145,7 +145,7 @@ impl<L, M> ResilienceLayer<L, M> {
             &self.observers,
             connector,
             move |made| classify.layer(timeout.layer(made)),
-            move |error| rules.name(error),
+            move |error| rules.classify(error),
         );
         let handle = connection.handle();
         (self.guard(connection), handle)

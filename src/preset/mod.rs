@@ -32,7 +32,7 @@
 //! | ceiling of an attempt with progress | 1 h | [`ceiling`](crate::policy::Policy::ceiling) |
 //! | [retry window](crate::retry): waits and further attempts begin within | 55 s, since callers hang up at 60 s | [`retry_window`](crate::retry::RetryBuilder::retry_window) |
 //! | [deadline](crate::retry) of the whole call | none | [`deadline`](crate::retry::RetryBuilder::deadline) |
-//! | longest wait for the service to be ready | the retry window | [`patience`](ResilienceBuilder::patience) |
+//! | longest wait for the service to be ready | the retry window | [`ready_timeout`](ResilienceBuilder::ready_timeout) |
 //! | [policies](crate::policy) for single tools | none | [`policies`](ResilienceBuilder::policies) |
 //! | one call's [`retryAfter` holds for all](crate::retry::RetryAfterGate) | no | [`retry_after_gate`](ResilienceBuilder::retry_after_gate) |
 //! | [observer](crate::observe) of the decisions | `TracingEvents` | [`observer`](ResilienceBuilder::observer) |

@@ -109,8 +109,8 @@ impl<T, P> ReconnectBuilder<T, P> {
     /// is set here. [`ReconnectHandle::connect`](super::ReconnectHandle::connect) and
     /// [`reconnect`](super::ReconnectHandle::reconnect) wait for all of this time, and for at least one
     /// dial.
-    pub fn patience(mut self, limit: Duration) -> Self {
-        self.settings.patience = limit;
+    pub fn ready_timeout(mut self, limit: Duration) -> Self {
+        self.settings.ready_timeout = limit;
         self
     }
 
@@ -127,8 +127,8 @@ impl<T, P> ReconnectBuilder<T, P> {
     }
 
     /// How long a connection has to last to be good without answers to calls. Default: 30 s.
-    pub fn good_after(mut self, lasted: Duration) -> Self {
-        self.settings.good_after = lasted;
+    pub fn stable_after(mut self, lasted: Duration) -> Self {
+        self.settings.stable_after = lasted;
         self
     }
 
@@ -155,8 +155,8 @@ impl<T, P> ReconnectBuilder<T, P> {
         if self.settings.dial_timeout().is_zero() {
             return Err(InvalidReconnect::ZeroDialTimeout);
         }
-        if self.settings.patience.is_zero() {
-            return Err(InvalidReconnect::ZeroPatience);
+        if self.settings.ready_timeout.is_zero() {
+            return Err(InvalidReconnect::ZeroReadyTimeout);
         }
         if self.settings.probe_timeout.is_zero() {
             return Err(InvalidReconnect::ZeroProbeTimeout);
@@ -177,8 +177,8 @@ pub enum InvalidReconnect {
     #[error("a dial timeout of zero: give a dial some time")]
     ZeroDialTimeout,
     /// No call could wait for a connection.
-    #[error("a patience of zero: give a call some time to wait for a connection")]
-    ZeroPatience,
+    #[error("`ready_timeout` is zero: give a call some time to wait for a connection")]
+    ZeroReadyTimeout,
     /// No probe could be answered.
     #[error("a probe timeout of zero: give a probe some time")]
     ZeroProbeTimeout,

@@ -33,12 +33,12 @@
 //!
 //! | The call | waits for |
 //! |---|---|
-//! | came before a dial failed | a connection, over any number of dials, for the patience (30 s) |
+//! | came before a dial failed | a connection, over any number of dials, for the ready timeout (30 s) |
 //! | the same, and the server refuses: dials fail in a way that [waiting does not help](crate::Class::heals), such as `Unauthorized` | two such dials in a row |
 //! | came after a dial failed, or in an outage older than 5 s | the end of one dial, if it is due within 5 s; else it fails at once |
-//! | any | no dial that is due after its patience ends: it fails as soon as that is known |
+//! | any | no dial that is due after its ready timeout ends: it fails as soon as that is known |
 //!
-//! An outage begins with the first failure after a good connection and ends with the next good
+//! An outage begins with the first failure after a stable connection and ends with the next stable
 //! connection. The 5 s are [`fail_fast_after`](ReconnectBuilder::fail_fast_after).
 //!
 //! A call that gets no connection fails with [`NotSent`](crate::Delivery::NotSent), and with the
@@ -47,14 +47,14 @@
 //! Later the failure is final ([`Stopped::NotReady`](crate::failure::Stopped::NotReady), or
 //! `HintTooLong`), so a server that stays down fails each call within 5 s and one dial.
 //!
-//! # Good connections
+//! # Stable connections
 //!
-//! After a good connection, the next dial starts at once, and repeats of the calls that were lost
-//! with it cost no retry budget. A connection is good once two calls were answered on it, or once it
-//! has lasted for 30 s. A lost session makes its connection good only by time.
+//! After a stable connection, the next dial starts at once, and repeats of the calls that were lost
+//! with it cost no retry budget. A connection is stable once two calls were answered on it, or once it
+//! has lasted for 30 s. A lost session makes its connection stable only by time.
 //!
 //! A server that dies after a few answers, again and again, must not be started a thousand times. So
-//! a good connection that is lost within the first wait of the backoff (1 s) does not end the
+//! a stable connection that is lost within the first wait of the backoff (1 s) does not end the
 //! backoff. If it was itself dialled at once, the next dial has to wait.
 //!
 //! # Probes
@@ -74,10 +74,10 @@
 //! | Setting | Default | Set by |
 //! |---|---|---|
 //! | longest dial | 10 s | [`dial_timeout`](ReconnectBuilder::dial_timeout) |
-//! | a call waits for a connection and its readiness | 30 s | [`patience`](ReconnectBuilder::patience) |
+//! | a call waits for a connection and its readiness | 30 s | [`ready_timeout`](ReconnectBuilder::ready_timeout) |
 //! | age of an outage after which calls fail fast | 5 s | [`fail_fast_after`](ReconnectBuilder::fail_fast_after) |
 //! | waits between dials | 1 s, doubled up to 30 s, full jitter, at least 10 ms | [`backoff`](ReconnectBuilder::backoff), [`jitter`](ReconnectBuilder::jitter) |
-//! | time that makes any connection good | 30 s | [`good_after`](ReconnectBuilder::good_after) |
+//! | time that makes any connection stable | 30 s | [`stable_after`](ReconnectBuilder::stable_after) |
 //! | probe | none | [`probe`](ReconnectBuilder::probe) |
 //! | longest probe | 5 s | [`probe_timeout`](ReconnectBuilder::probe_timeout) |
 //! | calls given up in a row | 3 | [`give_up_limit`](ReconnectBuilder::give_up_limit) |

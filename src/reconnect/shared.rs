@@ -145,7 +145,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
             return;
         }
         let next = self.tell(|machine| machine.timed_out(generation));
-        self.proceed(generation, next, || failure.again());
+        self.proceed(generation, next, || failure.duplicate());
     }
 
     /// A call got an answer after which the session may be lost.

@@ -8,7 +8,7 @@ use tokio::{sync::watch, time::Instant};
 pub enum ConnectionState {
     /// There is no connection, and there was no failure. The next call dials.
     Idle,
-    /// A good connection was lost, or answered no probe. The next call dials at once.
+    /// A stable connection was lost, or answered no probe. The next call dials at once.
     Lost {
         /// Why: the failure of a call or a probe.
         failure: Arc<Failure>,

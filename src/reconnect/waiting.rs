@@ -12,31 +12,31 @@ use tokio::time::{self, Instant};
 impl<C: Clone + Send + 'static> Shared<C> {
     /// The ticket of a call that begins to wait now.
     pub(super) fn ticket(&self) -> Ticket {
-        let patience = self.settings.patience_of_a_call();
-        self.tell(|machine| machine.ticket(Instant::now(), patience))
+        let ready_timeout = self.settings.ready_timeout_of_a_call();
+        self.tell(|machine| machine.ticket(Instant::now(), ready_timeout))
     }
 
     /// The ticket of a call that had a connection when it began.
     pub(super) fn patient_ticket(&self) -> Ticket {
-        Ticket::patient(Instant::now(), self.settings.patience_of_a_call())
+        Ticket::new(Instant::now(), self.settings.ready_timeout_of_a_call())
     }
 
     /// The ticket of a caller that waits for the result of a dial.
     pub(super) fn ticket_for_a_dial(&self) -> Ticket {
-        let patience = self.patience_for_a_dial();
-        self.tell(|machine| machine.ticket(Instant::now(), patience))
+        let ready_timeout = self.ready_timeout_with_a_dial();
+        self.tell(|machine| machine.ticket(Instant::now(), ready_timeout))
     }
 
     /// The same for one dial at most.
     pub(super) fn ticket_for_one_dial(&self) -> Ticket {
-        let patience = self.patience_for_a_dial();
-        self.tell(|machine| machine.ticket_for_one_dial(Instant::now(), patience))
+        let ready_timeout = self.ready_timeout_with_a_dial();
+        self.tell(|machine| machine.ticket_for_one_dial(Instant::now(), ready_timeout))
     }
 
-    fn patience_for_a_dial(&self) -> Duration {
+    fn ready_timeout_with_a_dial(&self) -> Duration {
         let moment = Duration::from_millis(10);
         let dial = self.settings.dial_timeout().saturating_add(moment);
-        self.settings.patience.max(dial)
+        self.settings.ready_timeout.max(dial)
     }
 
     /// Waits for a connection, and makes sure that there is a dial.

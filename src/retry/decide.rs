@@ -1,7 +1,7 @@
 //! Decides whether a failed call is repeated, and after which wait.
 
 use super::{
-    settings::{Settings, Word},
+    settings::{Permission, Settings},
     verdict::Verdict,
 };
 use crate::{
@@ -14,7 +14,7 @@ use std::time::Duration;
 ///
 /// `ran_before`: an earlier attempt may have run, with a permission that no longer holds. Then a
 /// repeat is unsafe even if the last attempt did not run.
-pub(super) fn verdict(failure: &Failure, word: Word, ran_before: bool) -> Verdict {
+pub(super) fn verdict(failure: &Failure, permission: Permission, ran_before: bool) -> Verdict {
     if failure.stopped().is_some() || failure.retryable() == Some(false) {
         return Verdict::Final;
     }
@@ -23,18 +23,18 @@ pub(super) fn verdict(failure: &Failure, word: Word, ran_before: bool) -> Verdic
         Repeats::OnRequest if failure.retryable() != Some(true) => return Verdict::Final,
         Repeats::OnRequest | Repeats::ByDelivery => {}
     }
-    let did_not_run = match word {
+    let did_not_run = match permission {
         _ if ran_before => false,
         // A refusal is only a claim of the server, which is not trusted.
-        Word::ServerIsNotTrusted => failure.delivery() == Delivery::NotSent,
+        Permission::ServerIsNotTrusted => failure.delivery() == Delivery::NotSent,
         _ => failure.delivery().did_not_run(),
     };
-    let may_run_twice = match word {
-        Word::MayRunTwice | Word::Hinted => true,
+    let may_run_twice = match permission {
+        Permission::MayRunTwice | Permission::Hinted => true,
         // If the call has run, a repeat returns the same answer.
-        Word::RunsOnce => failure.delivery() == Delivery::Unknown,
-        Word::Unsaid => failure.retryable() == Some(true),
-        Word::NeverTwice | Word::ServerIsNotTrusted => false,
+        Permission::RunsOnce => failure.delivery() == Delivery::Unknown,
+        Permission::Unsaid => failure.retryable() == Some(true),
+        Permission::NeverTwice | Permission::ServerIsNotTrusted => false,
     };
     if did_not_run || may_run_twice {
         Verdict::Repeat
@@ -106,8 +106,8 @@ mod tests {
     #[test]
     fn only_a_call_that_did_not_run_or_may_run_twice_passes_the_gate() {
         use Delivery::{Executed, NotSent, Refused, Unknown};
+        use Permission::{MayRunTwice, NeverTwice, RunsOnce, ServerIsNotTrusted, Unsaid};
         use Verdict::{Final, MayHaveRun, Repeat};
-        use Word::{MayRunTwice, NeverTwice, RunsOnce, ServerIsNotTrusted, Unsaid};
         let cases = [
             (Class::Connection, NotSent, Unsaid, None, Repeat),
             (Class::Connection, NotSent, NeverTwice, None, Repeat),
@@ -147,14 +147,14 @@ mod tests {
             (Class::Cancelled, NotSent, MayRunTwice, Some(true), Final),
             (Class::Fatal, NotSent, MayRunTwice, Some(true), Final),
         ];
-        for (class, delivery, word, retryable, expected) in cases {
+        for (class, delivery, permission, retryable, expected) in cases {
             let failure = Failure::new(class, "")
                 .with_delivery(delivery)
                 .with_retryable(retryable);
             assert_eq!(
-                verdict(&failure, word, false),
+                verdict(&failure, permission, false),
                 expected,
-                "{class}, {delivery}, {word:?}, retryable: {retryable:?}"
+                "{class}, {delivery}, {permission:?}, retryable: {retryable:?}"
             );
         }
     }
@@ -163,6 +163,9 @@ mod tests {
     fn what_was_given_up_once_is_final() {
         let mut failure = Failure::rate_limited(None);
         failure.set_stopped(Stopped::Attempts);
-        assert_eq!(verdict(&failure, Word::MayRunTwice, false), Verdict::Final);
+        assert_eq!(
+            verdict(&failure, Permission::MayRunTwice, false),
+            Verdict::Final
+        );
     }
 }

@@ -1,10 +1,10 @@
 //! Waits because of another call's hint.
 
 use super::{
-    again::Again,
     future::Timer,
+    next_attempt::NextAttempt,
     progress::Progress,
-    retry_after_gate::{Held, Patience, Ticket, Turn},
+    retry_after_gate::{Held, Ticket, Turn, WaitLimit},
 };
 use crate::{
     call::ToolCall,
@@ -25,14 +25,14 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     pub(super) fn hear(&self, failure: &Failure) {
         let gate = self.settings().gate.as_ref();
         if let Some(gate) = gate.filter(|_| !failure.is_held_back()) {
-            gate.hear(self.again.target(gate), failure);
+            gate.hear(self.next.target(gate), failure);
         }
     }
 
     /// How much longer the server asks not to be called.
     pub(super) fn asked(&self) -> Option<Duration> {
         let gate = self.settings().gate.as_ref()?;
-        gate.held(self.again.target(gate)).map(|held| held.wait)
+        gate.held(self.next.target(gate)).map(|held| held.wait)
     }
 
     /// Waits until the gate lets the next attempt out. The ticket keeps the call's place. Returns
@@ -83,7 +83,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
             return Ok(None);
         };
         let longest = settings.max_retry_after();
-        let joined = gate.join(self.again.target(gate), Patience { limit, longest })?;
+        let joined = gate.join(self.next.target(gate), WaitLimit { limit, longest })?;
         if let Some(ticket) = &joined {
             self.note_down(|notes| notes.held.begin());
             let Held { class, wait } = ticket.held();
@@ -120,7 +120,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         let limit = self.last_begin_so_far();
         let settings = self.settings();
         let gate = settings.gate.clone()?;
-        let target = self.again.target(&gate);
+        let target = self.next.target(&gate);
         let (longest, ledger) = (settings.max_retry_after(), self.ledger.clone());
         Some(Box::new(move || {
             let note = |write: fn(&mut ledger::Held)| {
@@ -168,7 +168,7 @@ pub(super) fn unready() -> Failure {
 impl<S: Clone, Req> Progress<S, Req> {
     /// Releases the service that was made ready, since it may hold a permit that other calls need.
     pub(super) fn give_back(&mut self) {
-        if let Again::Kept(_, service) = &mut self.again {
+        if let NextAttempt::Kept(_, service) = &mut self.next {
             *service = service.clone();
         }
     }

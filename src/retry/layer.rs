@@ -62,7 +62,7 @@ impl RetryLayer {
     }
 
     /// The layer's own policy, and its policies for tools.
-    pub(crate) fn said(&self) -> (&Policy, &Policies) {
+    pub(crate) fn policies_in_use(&self) -> (&Policy, &Policies) {
         (&self.builder.policy, &self.builder.policies)
     }
 

@@ -31,7 +31,7 @@
 //! | without a hint | `U(0, min(cap, base · 2^(n-1)))` |
 //! | with a hint `R` | `R + U(0, max(R/2, min(cap, base · 2^(n-1))))` |
 //!
-//! A call that was lost with a [good](crate::reconnect#good-connections) connection is repeated at
+//! A call that was lost with a [stable](crate::reconnect#stable-connections) connection is repeated at
 //! once, because [`reconnect`](crate::reconnect) does the waiting, with one dial for all calls. It
 //! costs none of the budget, since it happens to all calls at the same time. The same holds for a
 //! lost session. It does not hold for a timeout, nor if the next connection fails too.
@@ -179,7 +179,6 @@
 //! [`observer`]: RetryBuilder::observer
 //! [`retry_after_gate`]: RetryBuilder::retry_after_gate
 
-mod again;
 mod budget;
 mod builder;
 mod clock;
@@ -188,6 +187,7 @@ mod future;
 mod held;
 mod history;
 mod layer;
+mod next_attempt;
 mod progress;
 mod retry_after_gate;
 mod service;

@@ -1,9 +1,9 @@
 use super::{
-    again::{Again, Moved},
     clock::Clock,
     decide,
     history::History,
-    settings::{Settings, Word},
+    next_attempt::{Moved, NextAttempt},
+    settings::{Permission, Settings},
     shares::share,
 };
 use crate::{
@@ -28,8 +28,8 @@ use tower::Service;
 pub(super) struct Progress<S, Req> {
     table: Arc<Table<Settings>>,
     place: Place,
-    word: Word,
-    pub(super) again: Again<S, Req>,
+    permission: Permission,
+    pub(super) next: NextAttempt<S, Req>,
     clock: Clock,
     // Boxed: most calls never fail, and stay smaller.
     history: Option<Box<History>>,
@@ -43,8 +43,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     pub(super) fn new(
         table: Arc<Table<Settings>>,
         place: Place,
-        word: Word,
-        again: Again<S, Req>,
+        permission: Permission,
+        next: NextAttempt<S, Req>,
         running: Option<call::Attempt>,
         ledger: Option<Ledger>,
         span: AttemptSpan,
@@ -52,8 +52,8 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         Self {
             table,
             place,
-            word,
-            again,
+            permission,
+            next,
             clock: Clock::new(running),
             history: None,
             ledger,
@@ -130,7 +130,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
         self.pass_gate(failure)?;
         let asked = self.asked();
         let settings = self.table.at(self.place);
-        let Some(call) = self.again.call() else {
+        let Some(call) = self.next.call() else {
             return Err(Some(Stopped::Attempts));
         };
         let share = share(call);
@@ -175,17 +175,17 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     fn pass_gate(&self, failure: &Failure) -> Result<(), Option<Stopped>> {
         let history = self.history.as_ref();
         let ran_before = history.is_some_and(|call| call.ran_by_old_hints);
-        let verdict = decide::verdict(failure, self.word, ran_before);
+        let verdict = decide::verdict(failure, self.permission, ran_before);
         let overrides = &self.settings().overrides;
-        overrides.pass(self.again.call(), failure, verdict)
+        overrides.pass(self.next.call(), failure, verdict)
     }
 
     /// Checks the call again before its repeat, since its hints may have changed during the wait.
     /// Returns the final failure and the reason if a repeat is no longer permitted.
     pub(super) fn pass_again(&mut self) -> Result<(), (Failure, Option<Stopped>)> {
-        let before = self.word;
+        let before = self.permission;
         self.look_again();
-        if self.word == before {
+        if self.permission == before {
             return Ok(());
         }
         let Some(failure) = self.take_kept() else {
@@ -203,7 +203,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     #[inline]
     pub(super) fn succeed(&self) {
         if let Some(budget) = &self.settings().budget {
-            budget.deposit(|| match (self.again.call(), &self.history) {
+            budget.deposit(|| match (self.next.call(), &self.history) {
                 (Some(call), _) => Some(share(call)),
                 (None, history) => history.as_ref().map(|call| call.share),
             });
@@ -235,18 +235,20 @@ impl<S, Req: ToolCall> Progress<S, Req> {
     /// Checks the call again, since its hints, and with them its policy, may have changed during
     /// the attempt. A repeat that was not permitted at the start stays forbidden.
     pub(super) fn look_again(&mut self) {
-        let mut word = self.word;
-        if let Some(call) = self.again.call() {
+        let mut permission = self.permission;
+        if let Some(call) = self.next.call() {
             let place = self.table.find(call);
             if place != self.place {
-                word = self.table.at(place).word_on(call);
+                permission = self.table.at(place).permission_for(call);
             }
         }
-        if word == Word::Hinted && self.again.hints().is_some_and(|now| !now.may_repeat()) {
-            word = Word::Unsaid;
+        if permission == Permission::Hinted
+            && self.next.hints().is_some_and(|now| !now.may_repeat())
+        {
+            permission = Permission::Unsaid;
         }
-        if word < self.word {
-            self.word = word;
+        if permission < self.permission {
+            self.permission = permission;
             if let Some(history) = &mut self.history {
                 history.ran_by_old_hints |= history.may_have_run;
             }
@@ -260,9 +262,9 @@ where
     Req: ToolCall + Clone,
 {
     pub(super) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        match &mut self.again {
-            Again::Kept(_, service) => service.poll_ready(cx),
-            Again::Moved(_) => unreachable!("{KEPT}"),
+        match &mut self.next {
+            NextAttempt::Kept(_, service) => service.poll_ready(cx),
+            NextAttempt::Moved(_) => unreachable!("{KEPT}"),
         }
     }
 
@@ -282,7 +284,7 @@ where
         let attempt = self.attempt();
         self.note_down(|notes| notes.attempts = attempt);
         let is_last = attempt >= self.settings().max_attempts;
-        let Again::Kept(call, service) = &mut self.again else {
+        let NextAttempt::Kept(call, service) = &mut self.next else {
             unreachable!("{KEPT}")
         };
         if !is_last {
@@ -292,8 +294,12 @@ where
             return self.span.in_scope(called);
         }
         let settings = self.table.at(self.place);
-        let moved = Again::Moved(Moved::of(call, settings, self.word == Word::Hinted));
-        let Again::Kept(call, mut service) = std::mem::replace(&mut self.again, moved) else {
+        let moved = NextAttempt::Moved(Moved::of(
+            call,
+            settings,
+            self.permission == Permission::Hinted,
+        ));
+        let NextAttempt::Kept(call, mut service) = std::mem::replace(&mut self.next, moved) else {
             unreachable!("{KEPT}")
         };
         self.span.next(&call, attempt);

@@ -1,8 +1,8 @@
 use super::{
     ResponseFuture, RetryLayer,
-    again::{Again, Moved},
+    next_attempt::{Moved, NextAttempt},
     progress::Progress,
-    settings::{Settings, Word},
+    settings::{Permission, Settings},
 };
 use crate::{
     call::{self, ToolCall},
@@ -75,7 +75,7 @@ where
             place = table.find(&call);
         }
         let settings = table.at(place);
-        let word = settings.word_on(&call);
+        let permission = settings.permission_for(&call);
         // The timeout of attempts belongs to another layer.
         let has_deadline = settings.limits.deadline.is_some();
         let reports = call.progress().filter(|_| has_deadline);
@@ -87,26 +87,26 @@ where
             // The instance that was made ready may hold a permit that other calls need. Release it.
             let fresh = self.inner.clone();
             drop(mem::replace(&mut self.inner, fresh));
-            let again = Again::Kept(call, self.inner.clone());
+            let again = NextAttempt::Kept(call, self.inner.clone());
             let span = AttemptSpan::none_yet();
-            let progress = Progress::new(table, place, word, again, running, ledger, span);
+            let progress = Progress::new(table, place, permission, again, running, ledger, span);
             return ResponseFuture::held(progress);
         }
         // Call the instance that was made ready. The clone is not ready, so the future readies it
         // before every further attempt.
         let again = if settings.max_attempts > 1 {
-            Again::Kept(call.clone(), self.inner.clone())
+            NextAttempt::Kept(call.clone(), self.inner.clone())
         } else {
-            Again::Moved(Moved::of(&call, settings, word == Word::Hinted))
+            NextAttempt::Moved(Moved::of(&call, settings, permission == Permission::Hinted))
         };
         let span = AttemptSpan::first(&call);
         if settings.gate.is_none() {
             // The common path. Making `progress` last moves it once less.
             let answer = span.in_scope(|| self.inner.call(call));
-            let progress = Progress::new(table, place, word, again, running, ledger, span);
+            let progress = Progress::new(table, place, permission, again, running, ledger, span);
             return ResponseFuture::new(answer, progress);
         }
-        let mut progress = Progress::new(table, place, word, again, running, ledger, span);
+        let mut progress = Progress::new(table, place, permission, again, running, ledger, span);
         let begin_by = BeginBy::new(None, progress.gate_below());
         let called = || window::within(begin_by.as_ref(), || self.inner.call(call));
         let answer = progress.span.in_scope(called);

@@ -52,25 +52,25 @@ impl Settings {
 
     /// Whether a call may run twice, and by which source.
     #[inline]
-    pub(super) fn word_on(&self, call: &impl ToolCall) -> Word {
+    pub(super) fn permission_for(&self, call: &impl ToolCall) -> Permission {
         let said = self.may_run_twice.or_else(|| self.repeat_ok.ask(call));
         match said.or(self.else_repeat_ok) {
-            Some(true) => Word::MayRunTwice,
+            Some(true) => Permission::MayRunTwice,
             // The user's answer is about running twice, and this server runs the call once.
-            _ if self.trusts_server && call.runs_once() => Word::RunsOnce,
+            _ if self.trusts_server && call.runs_once() => Permission::RunsOnce,
             // Checked before a `Some(false)`: a refusal by a server that is not trusted does not
             // count for any tool.
-            Some(false) | None if !self.trusts_server => Word::ServerIsNotTrusted,
-            Some(false) => Word::NeverTwice,
-            None if call.hints().may_repeat() => Word::Hinted,
-            None => Word::Unsaid,
+            Some(false) | None if !self.trusts_server => Permission::ServerIsNotTrusted,
+            Some(false) => Permission::NeverTwice,
+            None if call.hints().may_repeat() => Permission::Hinted,
+            None => Permission::Unsaid,
         }
     }
 }
 
 /// The answers about running a call twice, strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Word {
+pub(super) enum Permission {
     /// No answer, and the server is not trusted.
     ServerIsNotTrusted,
     NeverTwice,

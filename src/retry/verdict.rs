@@ -31,9 +31,9 @@ pub enum Override {
 
 /// The user's override of verdicts.
 #[derive(Clone, Default)]
-pub(super) struct Overrides(Option<Arc<LastWord>>);
+pub(super) struct Overrides(Option<Arc<OverrideFn>>);
 
-type LastWord = dyn Fn(&dyn ToolCall, &Failure, Verdict) -> Override + Send + Sync;
+type OverrideFn = dyn Fn(&dyn ToolCall, &Failure, Verdict) -> Override + Send + Sync;
 
 impl Overrides {
     pub(super) fn new(

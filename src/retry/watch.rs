@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 impl<S, Req: ToolCall> Progress<S, Req> {
     pub(super) fn tell<'a>(&'a self, event: impl FnOnce(CallRef<'a>) -> Event<'a>) {
-        if let Some(call) = self.again.shown(self.attempt()) {
+        if let Some(call) = self.next.shown(self.attempt()) {
             self.settings().observers.tell(&event(call));
         }
     }
@@ -26,7 +26,7 @@ impl<S, Req: ToolCall> Progress<S, Req> {
             budget_left: self.settings().budget.as_ref().and_then(SharedBudget::left),
         });
         let since = Instant::now();
-        if let Some(progress) = self.again.call().and_then(ToolCall::progress) {
+        if let Some(progress) = self.next.call().and_then(ToolCall::progress) {
             progress.set_pause(Pause {
                 class: failure.class(),
                 asked: failure.retry_after(),

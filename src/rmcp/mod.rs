@@ -188,7 +188,7 @@
 //!
 //! A panic of the handler is a crash of its call. A panic of your closures and layers becomes a
 //! JSON-RPC error. In each case the client gets an answer. To have panics only in the log, call
-//! [`hush_panics`](crate::classify::hush_panics).
+//! [`silence_panics`](crate::classify::silence_panics).
 //!
 //! # Not supported
 //!

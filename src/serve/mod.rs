@@ -4,10 +4,10 @@
 
 mod any_error;
 mod attempt;
+mod catch_panics;
 mod handler_answer;
 mod learned;
 mod lifetime;
-mod net;
 mod noting;
 pub(crate) mod progress;
 mod refused;
@@ -29,9 +29,9 @@ pub use self::{
     stop::Stop,
 };
 pub(crate) use self::{
+    catch_panics::CatchPanics,
     learned::{Learned, PAGES},
     lifetime::{CLOSE, Lifetime, MOMENT},
-    net::Net,
     noting::Noting,
     refused::{cut_off, refused, shut_down},
     running::Running,

@@ -1,4 +1,4 @@
-use super::{Lifetime, Net, shut_down, thrown};
+use super::{CatchPanics, Lifetime, shut_down, thrown};
 use crate::{
     failure::{BoxError, Class, Failure, RpcError},
     ledger,
@@ -19,7 +19,7 @@ impl Lifetime {
         S: Service<C>,
         S::Error: Into<BoxError>,
     {
-        let mut answer = Net::under(stack.oneshot(call));
+        let mut answer = CatchPanics::new(stack.oneshot(call));
         // The answer first: an answer that is ready is not dropped.
         let outcome = tokio::select! {
             biased;

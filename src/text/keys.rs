@@ -22,7 +22,7 @@ pub(crate) enum Key {
 /// Reads a name in any case (`apiKey`, `API_KEY`, `api-key`, `api.key`).
 pub(crate) fn read(name: &str) -> Key {
     if may_be_secret(name.as_bytes()) && name.is_ascii() {
-        Words::of(name).read(false)
+        NameParts::of(name).read(false)
     } else if name.is_ascii() {
         Key::Harmless
     } else {
@@ -46,7 +46,7 @@ fn foreign(name: &str) -> Key {
     };
     let name: String = name.chars().map(plain).collect();
     if may_be_secret(name.as_bytes()) {
-        Words::of(&name).read(false)
+        NameParts::of(&name).read(false)
     } else {
         Key::Harmless
     }
@@ -55,7 +55,7 @@ fn foreign(name: &str) -> Key {
 /// Reads words of a sentence. They count only if the last word ends the name of a secret.
 pub(crate) fn read_to_the_end(words: &str) -> Key {
     if may_be_secret(words.as_bytes()) {
-        Words::of(words).read(true)
+        NameParts::of(words).read(true)
     } else {
         Key::Harmless
     }
@@ -73,12 +73,12 @@ fn may_be_secret(name: &[u8]) -> bool {
 }
 
 /// The words of a name, in lower case and without separators.
-struct Words {
+struct NameParts {
     letters: ArrayVec<u8, LONGEST>,
     ends: ArrayVec<u8, LONGEST>,
 }
 
-impl Words {
+impl NameParts {
     fn of(name: &str) -> Self {
         let mut words = Self {
             letters: ArrayVec::new(),

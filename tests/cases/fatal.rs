@@ -6,7 +6,7 @@ use crate::{
 };
 use mcp_resilience::{
     Class, Failure,
-    classify::hush_panics,
+    classify::silence_panics,
     fatal::{
         Fatal, FatalLayer,
         startup::{self, OrFatal},
@@ -152,7 +152,7 @@ fn case_066_a_required_variable_that_is_empty_is_missing_unless_that_is_allowed(
 fn case_067_a_fatal_start_is_not_contained_like_a_failed_call() {
     const NAME: &str = "fatal::case_067_a_fatal_start_is_not_contained_like_a_failed_call";
     if is_the_child(NAME) {
-        hush_panics();
+        silence_panics();
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let started = runtime.block_on(async {
             let stack = preset(&Lines::default(), retry()).build().unwrap();

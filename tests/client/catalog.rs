@@ -353,7 +353,9 @@ fn calls_of(server: &Scripted, tool: &str) -> usize {
 async fn hints_do_not_count_from_an_announced_change_until_the_new_list_is_there() {
     let gate = Arc::new(Semaphore::new(0));
     let (server, client) = changing(&gate).await;
-    client.catalog().say("mine", Hints::new().idempotent(true));
+    client
+        .catalog()
+        .set_hints("mine", Hints::new().idempotent(true));
     assert!(may_repeat(&client, "pay"));
     make(&client, "announce").await;
     assert!(!may_repeat(&client, "pay"), "from the answer on");

@@ -132,7 +132,8 @@ async fn the_first_connect_failing_is_fatal_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_missing_binary_and_refused_credentials_fail_each_call_as_such_within_its_patience() {
+async fn a_missing_binary_and_refused_credentials_fail_each_call_as_such_within_its_ready_timeout()
+{
     let ledger = Ledger::new();
     let server = ledger.http(&["--start-status", "401"]).await;
     let patient = || reconnect().retry_first_dial();
@@ -188,7 +189,7 @@ async fn shutting_down_ends_a_dial_and_every_wait_at_once() {
         let reconnect = reconnect()
             .retry_first_dial()
             .backoff(slow)
-            .patience(2 * HOUR);
+            .ready_timeout(2 * HOUR);
         let client = client(connector, reconnect.dial_timeout(HOUR)).build();
         let mut changes = client.handle().changes();
         let waiting = tokio::spawn({

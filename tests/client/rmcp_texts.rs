@@ -140,7 +140,7 @@ async fn errors_of_rmcps_http_client_have_a_class() {
             "{fault}: {error:?}"
         );
         let named = ClassifyLayer::new().rule(|error: &ServiceError| Some(classify_call(error)));
-        assert_eq!(named.name(error).class(), class, "as a rule");
+        assert_eq!(named.classify(error).class(), class, "as a rule");
     }
 
     let ledger = Ledger::new();

@@ -3,7 +3,7 @@
 mod cautions;
 mod named;
 mod panics;
-mod words;
+mod vocabulary;
 
 use crate::support::{Answer, Call, Script, Strict};
 use mcp_resilience::{

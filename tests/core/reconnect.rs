@@ -336,7 +336,7 @@ async fn only_a_lost_connection_or_session_and_a_timeout_retire_the_connection()
 async fn dials_that_fail_are_spaced_by_the_backoff_until_one_works() {
     let too_slow = Dial::Takes(10 * SECOND + MS);
     let server = Server::new(repeat_with(refused).take(4).chain([too_slow]));
-    let tools = server.connect(exact().patience(MINUTE));
+    let tools = server.connect(exact().ready_timeout(MINUTE));
     assert_eq!(who(&tools).await, 1);
     assert_eq!(server.dials(), [0, 1000, 3000, 7000, 11_000, 25_000]);
 }
@@ -365,10 +365,10 @@ async fn a_connection_that_never_answered_counts_as_a_dial_that_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_finds_only_connections_that_are_never_ready_waits_for_no_longer_than_its_patience()
+async fn a_call_that_finds_only_connections_that_are_never_ready_waits_for_no_longer_than_its_ready_timeout()
  {
     let server = Server::new(repeat_with(|| Dial::Breaks).take(100));
-    let tools = server.connect(exact().patience(10 * SECOND));
+    let tools = server.connect(exact().ready_timeout(10 * SECOND));
     let failure = fail(&tools, Ask::Who).await;
     assert_eq!(failure.class(), Class::Connection);
     assert_eq!(failure.delivery(), Delivery::NotSent);
@@ -404,7 +404,7 @@ async fn after_a_good_connection_the_next_dial_is_due_at_once() {
     ];
     for (case, asks, at, expected) in cases {
         let server = Server::new([]);
-        let tools = server.connect(exact().good_after(lasts));
+        let tools = server.connect(exact().stable_after(lasts));
         tools.handle().connect().await.unwrap();
         for ask in asks {
             let _ = tools.clone().oneshot(ask).await;
@@ -602,9 +602,9 @@ async fn a_connector_that_panics_strands_no_call_and_is_tried_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_waits_no_longer_than_its_patience_and_learns_what_the_last_dial_failed_of() {
+async fn a_call_waits_no_longer_than_its_ready_timeout_and_learns_what_the_last_dial_failed_of() {
     let server = Server::new(repeat_with(refused).take(9));
-    let tools = server.connect(exact().patience(5 * SECOND));
+    let tools = server.connect(exact().ready_timeout(5 * SECOND));
     let failure = fail(&tools, Ask::Who).await;
     // The next dial would come after 7 s: no wait begins that is too long.
     assert_eq!(server.begun.elapsed(), 3 * SECOND);
@@ -626,7 +626,7 @@ async fn retry_repeats_neither_a_call_that_may_have_run_nor_one_that_waited_as_l
     ];
     for (case, dial, ask, expected) in cases {
         let server = Server::new([dial]);
-        let tools = server.connect(exact().patience(8 * SECOND));
+        let tools = server.connect(exact().ready_timeout(8 * SECOND));
         let outcome = retry.layer(tools.clone()).oneshot(ask).await;
         let outcome = outcome.map_err(|failure| failure.attempts());
         assert_eq!(outcome, expected, "{case}");
@@ -777,8 +777,8 @@ fn settings_that_cannot_work_are_refused_when_built() {
         "a dial timeout of zero: give a dial some time"
     );
     assert_eq!(
-        refused(settings(()).patience(Duration::ZERO)),
-        "a patience of zero: give a call some time to wait for a connection"
+        refused(settings(()).ready_timeout(Duration::ZERO)),
+        "`ready_timeout` is zero: give a call some time to wait for a connection"
     );
     assert_eq!(
         refused(settings(()).probe_timeout(Duration::ZERO)),

@@ -452,8 +452,8 @@ fn settings_that_cannot_work_are_refused() {
     assert_eq!(lease, InvalidIdempotency::ShortLease(Duration::ZERO));
     let keep = builder().keep(Duration::ZERO).build().unwrap_err();
     assert_eq!(keep, InvalidIdempotency::ShortKeep(Duration::ZERO));
-    let patience = builder().patience(Duration::ZERO).build().unwrap_err();
-    assert_eq!(patience, InvalidIdempotency::ZeroPatience);
+    let store_timeout = builder().store_timeout(Duration::ZERO).build().unwrap_err();
+    assert_eq!(store_timeout, InvalidIdempotency::ZeroStoreTimeout);
     assert!(lease.to_string().contains("`lease`"), "{lease}");
 }
 

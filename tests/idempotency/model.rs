@@ -176,7 +176,7 @@ type Tools = BoxCloneSyncService<Call, Answer, Failure>;
 fn replica(store: &Faulty<MemoryStore>, plans: [Plan; KEYS], world: &Shared) -> Tools {
     let layer = IdempotencyLayer::builder(store.clone())
         .lease(LEASE)
-        .patience(Duration::from_secs(1))
+        .store_timeout(Duration::from_secs(1))
         .wait(Duration::from_secs(20))
         .build()
         .unwrap();

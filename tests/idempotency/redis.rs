@@ -205,7 +205,7 @@ async fn a_layer_lasts_through_a_restart_of_redis() {
         return;
     };
     let layer = IdempotencyLayer::builder(server.store().await)
-        .patience(Duration::from_secs(60))
+        .store_timeout(Duration::from_secs(60))
         .build()
         .unwrap();
     let runs = Arc::new(AtomicU32::new(0));

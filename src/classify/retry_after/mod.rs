@@ -56,9 +56,9 @@ mod value;
 mod zone;
 
 use super::{
+    built_in as known,
     lookup::{Lookup, is_one_of},
     places::{of_hints, of_the_call},
-    vocabulary as known,
 };
 use crate::failure::RpcError;
 use serde_json::{Map, Value};

@@ -19,7 +19,7 @@ impl<C: Clone> Machine<C> {
         wait: Duration,
         now: Instant,
     ) -> Lost<C> {
-        let (good_after, first_wait) = (self.good_after, self.first_wait);
+        let (stable_after, first_wait) = (self.stable_after, self.first_wait);
         let Some(live) = self.live(generation) else {
             return Lost {
                 retired: None,
@@ -27,7 +27,7 @@ impl<C: Clone> Machine<C> {
             };
         };
         let class = failure.class();
-        let worth = live.health.worth(class, now, good_after, first_wait);
+        let worth = live.health.worth(class, now, stable_after, first_wait);
         let is_session = class == Class::SessionLost && live.health.has_answered();
         let is_paced = self.outages.lost(worth, failure, wait, now) || is_session;
         Lost {

@@ -36,7 +36,7 @@ pub(in crate::reconnect) struct Ended<C> {
 pub(in crate::reconnect) struct Lost<C> {
     /// Set if the connection was in use until now.
     pub(in crate::reconnect) retired: Option<C>,
-    /// Whether repeats of the calls need no wait and no budget: the connection was good, or the dial
+    /// Whether repeats of the calls need no wait and no budget: the connection was stable, or the dial
     /// does the waiting.
     pub(in crate::reconnect) is_paced: bool,
 }

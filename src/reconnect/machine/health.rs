@@ -7,14 +7,14 @@ use tokio::time::Instant;
 /// The number of a probe on its connection.
 pub(in crate::reconnect) type ProbeId = u64;
 
-/// This many answers make a connection good.
-const GOOD: u32 = 2;
+/// This many answers make a connection stable.
+const STABLE_ANSWERS: u32 = 2;
 
 #[derive(Clone, Debug)]
 pub(super) struct Health {
     since: Instant,
     can_be_probed: bool,
-    // Dialled without a wait, after a good connection was lost.
+    // Dialled without a wait, after a stable connection was lost.
     is_at_once: bool,
     answers: u32,
     // Calls in a row that were given up.
@@ -30,7 +30,7 @@ struct Probe {
     is_refuted: bool,
 }
 
-/// How good a lost connection was. Decides how soon the next dial is due.
+/// How long a lost connection lasted. Decides how soon the next dial is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Worth {
     /// The next dial has to wait.
@@ -38,7 +38,7 @@ pub(super) enum Worth {
     /// The next dial is due at once, and the backoff does not start again.
     OneDial,
     /// The next dial is due at once, and the backoff starts again.
-    Good,
+    Stable,
 }
 
 /// The next step after a call without an answer.
@@ -62,26 +62,26 @@ impl Health {
         }
     }
 
-    /// How good the connection is if it is lost now. `good_after` makes any connection good;
+    /// How stable the connection is if it is lost now. `stable_after` makes any connection stable;
     /// `first_wait` is the first ceiling of the backoff.
     pub(super) fn worth(
         &self,
         class: Class,
         now: Instant,
-        good_after: Duration,
+        stable_after: Duration,
         first_wait: Duration,
     ) -> Worth {
         let age = now.saturating_duration_since(self.since);
-        if age >= good_after {
-            return Worth::Good;
+        if age >= stable_after {
+            return Worth::Stable;
         }
-        // An answer does not make the connection of a lost session good: behind a balancer that sends
+        // An answer does not make the connection of a lost session stable: behind a balancer that sends
         // each request to another server, sessions are lost all the time.
-        if class == Class::SessionLost || self.answers < GOOD {
+        if class == Class::SessionLost || self.answers < STABLE_ANSWERS {
             return Worth::Nothing;
         }
         if age >= first_wait {
-            Worth::Good
+            Worth::Stable
         } else if self.is_at_once {
             Worth::Nothing
         } else {
@@ -90,7 +90,7 @@ impl Health {
     }
 
     pub(super) fn answered(&mut self) {
-        self.answers = self.answers.saturating_add(1).min(GOOD);
+        self.answers = self.answers.saturating_add(1).min(STABLE_ANSWERS);
         self.unanswered = 0;
         if let Some(probe) = &mut self.probe {
             probe.is_refuted = true;
@@ -103,7 +103,7 @@ impl Health {
 
     /// Whether one more answer would change nothing.
     pub(super) fn is_settled(&self) -> bool {
-        self.answers >= GOOD && self.unanswered == 0 && self.probe.is_none()
+        self.answers >= STABLE_ANSWERS && self.unanswered == 0 && self.probe.is_none()
     }
 
     pub(super) fn timed_out(&mut self) -> NextStep {

@@ -18,12 +18,12 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(10);
 /// After this many refusals in a row, waiting calls fail.
 const REFUSALS: u32 = 2;
 
-/// The current outage, if there is one. It lasts from the first failure after a good connection to
-/// the next good connection.
+/// The current outage, if there is one. It lasts from the first failure after a stable connection to
+/// the next stable connection.
 #[derive(Clone, Debug)]
 pub(super) struct Outages {
     current: Option<Outage>,
-    /// Why the last good connection was lost, without an outage since.
+    /// Why the last stable connection was lost, without an outage since.
     lost: Option<Arc<Failure>>,
     ceilings: Ceilings,
     backoff: Backoff,
@@ -79,20 +79,20 @@ impl Outages {
     }
 
     /// The ticket of a new call. After a failed dial, it waits for the end of one dial.
-    pub(super) fn ticket(&self, now: Instant, patience: Duration) -> Ticket {
+    pub(super) fn ticket(&self, now: Instant, ready_timeout: Duration) -> Ticket {
         let is_known = |outage: &Outage| {
             outage.is_of_dial || now.saturating_duration_since(outage.since) > self.fail_fast_after
         };
         match &self.current {
-            Some(outage) if is_known(outage) => self.ticket_for_one_dial(now, patience),
-            _ => Ticket::patient(now, patience),
+            Some(outage) if is_known(outage) => self.ticket_for_one_dial(now, ready_timeout),
+            _ => Ticket::new(now, ready_timeout),
         }
     }
 
-    pub(super) fn ticket_for_one_dial(&self, now: Instant, patience: Duration) -> Ticket {
+    pub(super) fn ticket_for_one_dial(&self, now: Instant, ready_timeout: Duration) -> Ticket {
         Ticket {
             last_failure: Some(self.failed_dials + 1),
-            ..Ticket::patient(now, patience)
+            ..Ticket::new(now, ready_timeout)
         }
     }
 
@@ -143,8 +143,8 @@ impl Outages {
         let mut failure = match &self.current {
             Some(outage) => outage.failure(),
             None => Failure::connection(format!(
-                "could not connect to the tool server within {:?}, the patience of the layer",
-                ticket.patience
+                "could not connect to the tool server within {:?}, the ready timeout of the layer",
+                ticket.ready_timeout
             ))
             .not_sent(),
         };
@@ -158,7 +158,7 @@ impl Outages {
         self.back_off(failure, true, wait, now);
     }
 
-    /// Returns whether the connection was good, so that the next dial is due at once.
+    /// Returns whether the connection was stable, so that the next dial is due at once.
     pub(super) fn lost(
         &mut self,
         worth: Worth,
@@ -168,14 +168,14 @@ impl Outages {
     ) -> bool {
         match worth {
             Worth::Nothing => {
-                self.back_off(failure.again(), false, wait, now);
+                self.back_off(failure.duplicate(), false, wait, now);
                 return false;
             }
             // The backoff goes on from here if the next connection is bad too.
             Worth::OneDial => self.current = None,
-            Worth::Good => self.reset(),
+            Worth::Stable => self.reset(),
         }
-        self.lost = Some(Arc::new(failure.again()));
+        self.lost = Some(Arc::new(failure.duplicate()));
         true
     }
 
@@ -211,11 +211,11 @@ impl Outage {
     /// The failure of a caller whose call was not sent.
     fn failure(&self) -> Failure {
         let failure = if self.is_of_dial {
-            self.last.again()
+            self.last.duplicate()
         } else {
             let text =
                 "the last connection to the tool server was lost, and the next is not due yet";
-            Failure::connection(text).because(self.last.again())
+            Failure::connection(text).because(self.last.duplicate())
         };
         failure.not_sent()
     }

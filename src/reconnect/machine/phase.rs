@@ -24,7 +24,7 @@ pub(super) struct Dialing {
     pub(super) id: DialId,
     pub(super) due: Instant,
     pub(super) has_begun: bool,
-    // Started without a wait, after a good connection was lost.
+    // Started without a wait, after a stable connection was lost.
     pub(super) is_at_once: bool,
 }
 

@@ -24,7 +24,7 @@ pub(in crate::reconnect) struct Machine<C> {
     // The last connection that was retired, and whether repeats of its calls are paced.
     pub(super) retired: Option<(Generation, bool)>,
     first_dial_is_fatal: bool,
-    pub(super) good_after: Duration,
+    pub(super) stable_after: Duration,
     pub(super) first_wait: Duration,
     pub(super) give_up_limit: Option<u32>,
 }
@@ -39,7 +39,7 @@ impl<C: Clone> Machine<C> {
             waiting: 0,
             retired: None,
             first_dial_is_fatal: settings.first_dial_is_fatal,
-            good_after: settings.good_after,
+            stable_after: settings.stable_after,
             first_wait: settings.backoff.ceilings().next().unwrap_or_default(),
             give_up_limit: settings.give_up_limit,
         }
@@ -80,11 +80,11 @@ impl<C: Clone> Machine<C> {
     }
 
     /// How long a new call may wait.
-    pub(in crate::reconnect) fn ticket(&self, now: Instant, patience: Duration) -> Ticket {
+    pub(in crate::reconnect) fn ticket(&self, now: Instant, ready_timeout: Duration) -> Ticket {
         match self.phase {
             // The ticket is used only if the connection is lost first.
-            Phase::Connected(_) => Ticket::patient(now, patience),
-            _ => self.outages.ticket(now, patience),
+            Phase::Connected(_) => Ticket::new(now, ready_timeout),
+            _ => self.outages.ticket(now, ready_timeout),
         }
     }
 
@@ -92,9 +92,9 @@ impl<C: Clone> Machine<C> {
     pub(in crate::reconnect) fn ticket_for_one_dial(
         &self,
         now: Instant,
-        patience: Duration,
+        ready_timeout: Duration,
     ) -> Ticket {
-        self.outages.ticket_for_one_dial(now, patience)
+        self.outages.ticket_for_one_dial(now, ready_timeout)
     }
 
     /// A caller begins to wait.
@@ -111,7 +111,7 @@ impl<C: Clone> Machine<C> {
     pub(in crate::reconnect) fn look(&mut self, ticket: &Ticket, now: Instant) -> Look<C> {
         match &self.phase {
             Phase::Connected(live) => return Look::Use(live.connection.clone(), live.generation),
-            Phase::Down(cause) => return Look::Fail(cause.again()),
+            Phase::Down(cause) => return Look::Fail(cause.duplicate()),
             Phase::Closed => return Look::Fail(shut_down()),
             // Wait for the end of a dial that has begun.
             Phase::Dialing(dial) if dial.has_begun && !self.outages.is_over(ticket) => {

@@ -2,14 +2,14 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Stands for "never": tokio cannot add an unbounded duration.
-const A_LIFETIME: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
+const FAR_FUTURE: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 
 /// How long one caller waits for a connection.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::reconnect) struct Ticket {
     pub(in crate::reconnect) until: Instant,
     /// The setting that `until` comes from, for messages.
-    pub(super) patience: Duration,
+    pub(super) ready_timeout: Duration,
     /// The caller fails together with the failed dial of this number.
     pub(super) last_failure: Option<u64>,
 }
@@ -24,10 +24,10 @@ impl Ticket {
     }
 
     /// Waits over any number of dials.
-    pub(in crate::reconnect) fn patient(now: Instant, patience: Duration) -> Self {
+    pub(in crate::reconnect) fn new(now: Instant, ready_timeout: Duration) -> Self {
         Self {
-            until: later(now, patience),
-            patience,
+            until: later(now, ready_timeout),
+            ready_timeout,
             last_failure: None,
         }
     }
@@ -35,5 +35,5 @@ impl Ticket {
 
 /// This much later, or never if that cannot be expressed.
 pub(super) fn later(now: Instant, time: Duration) -> Instant {
-    now.checked_add(time).unwrap_or(now + A_LIFETIME)
+    now.checked_add(time).unwrap_or(now + FAR_FUTURE)
 }

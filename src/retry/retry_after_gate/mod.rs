@@ -6,7 +6,7 @@ mod targets;
 mod ticket;
 
 pub(super) use self::{
-    target::{Patience, Turn},
+    target::{Turn, WaitLimit},
     ticket::{Held, Ticket},
 };
 
@@ -204,13 +204,13 @@ impl RetryAfterGate {
 
     /// Gives a call a place, unless it may go out now. Fails if its turn would not come in time, or
     /// if the server asked for a longer wait than the call accepts.
-    pub(super) fn join(&self, target: u64, patience: Patience) -> Result<Option<Ticket>, Held> {
+    pub(super) fn join(&self, target: u64, wait_limit: WaitLimit) -> Result<Option<Ticket>, Held> {
         let number = self.state.tickets.fetch_add(1, Relaxed);
         let joined = self.look(target, |target, now| {
             if target.pass(now) {
                 return Ok(None);
             }
-            target.join(number, now, patience).map(Some)
+            target.join(number, now, wait_limit).map(Some)
         });
         let held = joined.unwrap_or(Ok(None))?;
         Ok(held.map(|held| Ticket::new(self.clone(), target, number, held)))

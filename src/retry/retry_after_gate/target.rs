@@ -32,20 +32,20 @@ pub(super) struct Target {
 #[derive(Debug)]
 struct Waiting {
     slot: Instant,
-    patience: Patience,
+    wait_limit: WaitLimit,
     waker: Option<Waker>,
 }
 
 /// The limits of a call's wait.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::retry) struct Patience {
+pub(in crate::retry) struct WaitLimit {
     /// The call has to go out before this.
     pub(in crate::retry) limit: Option<Instant>,
     /// The longest wait that the server may ask for.
     pub(in crate::retry) longest: Duration,
 }
 
-impl Patience {
+impl WaitLimit {
     /// Whether a call may wait until this slot, and for as long as the server asks.
     fn covers(self, slot: Instant, asked: Duration) -> bool {
         asked <= self.longest && self.limit.is_none_or(|limit| slot < limit)
@@ -143,11 +143,11 @@ impl Target {
         &mut self,
         ticket: u64,
         now: Instant,
-        patience: Patience,
+        wait_limit: WaitLimit,
     ) -> Result<Held, Held> {
         let slot = self.first_slot(now);
         let held = self.held(slot, now);
-        if !patience.covers(slot, self.asked(now)) {
+        if !wait_limit.covers(slot, self.asked(now)) {
             return Err(held);
         }
         self.free = self.free.split_off(&now);
@@ -156,7 +156,7 @@ impl Target {
         }
         let waiting = Waiting {
             slot,
-            patience,
+            wait_limit,
             waker: None,
         };
         self.waiting.insert(ticket, waiting);
@@ -224,7 +224,7 @@ impl Target {
         let mut slot = from;
         self.waiting.retain(|_, call| {
             slot = slot.max(call.slot);
-            if !call.patience.covers(slot, asked) {
+            if !call.wait_limit.covers(slot, asked) {
                 refused.extend(call.waker.take());
                 return false;
             }

@@ -93,7 +93,7 @@ impl<C: Connector> ClientBuilder<C> {
 
     /// Sets the hints of a tool. They replace those of the server.
     pub fn hints(self, tool: impl Into<String>, hints: Hints) -> Self {
-        self.catalog.say(tool, hints);
+        self.catalog.set_hints(tool, hints);
         self
     }
 
@@ -162,7 +162,7 @@ impl<C: Connector> ClientBuilder<C> {
     ///
     /// [`Fatal`](crate::Class::Fatal), with the connector's failure as its source, if the first dial
     /// fails. With [`retry_first_dial`](crate::reconnect::ReconnectBuilder::retry_first_dial), the
-    /// failure of the last dial at the end of the [patience](crate::reconnect#how-long-a-call-waits).
+    /// failure of the last dial at the end of the [ready timeout](crate::reconnect#how-long-a-call-waits).
     pub async fn connect(self) -> Result<Client, Failure> {
         let client = self.build();
         client.handle().connect().await?;

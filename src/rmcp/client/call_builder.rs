@@ -177,7 +177,7 @@ impl CallBuilder {
     async fn complete(self) -> Result<CallToolResult, Failure> {
         let key = self.client.key_for(&self.params);
         let mut params = self.params.clone();
-        let mut in_vain = 0;
+        let mut empty_rounds = 0;
         for round in 0.. {
             if let Some(key) = &key {
                 let key = keys::of_round(key, round, self.client.catalog());
@@ -190,10 +190,10 @@ impl CallBuilder {
                     let handle = &self.client.parts.handle;
                     let given = handle.with(|made| {
                         let connection = inner(&made);
-                        async move { connection.give_input(required, in_vain).await }
+                        async move { connection.give_input(required, empty_rounds).await }
                     });
-                    let given = self.client.parts.shared.census.counted(given).await?;
-                    in_vain = given.responses.as_ref().map_or(in_vain + 1, |_| 0);
+                    let given = self.client.parts.shared.in_flight.counted(given).await?;
+                    empty_rounds = given.responses.as_ref().map_or(empty_rounds + 1, |_| 0);
                     params.input_responses = given.responses;
                     params.request_state = given.state;
                 }

@@ -95,7 +95,7 @@ impl Catalog {
     }
 
     /// Sets the hints of a tool. They replace those of the server, also after its list has changed.
-    pub fn say(&self, tool: impl Into<String>, hints: Hints) {
+    pub fn set_hints(&self, tool: impl Into<String>, hints: Hints) {
         self.write(|known| known.said.insert(tool.into(), hints));
     }
 
@@ -145,7 +145,7 @@ impl Catalog {
     pub fn tools(&self) -> Result<Arc<[Tool]>, Failure> {
         self.read(|known| match (&known.tools, &known.failure) {
             (Some(tools), _) => Ok(Arc::clone(tools)),
-            (None, Some(failure)) => Err(failure.again()),
+            (None, Some(failure)) => Err(failure.duplicate()),
             (None, None) => Err(Failure::connection(
                 "the server's tools are not known: there was no connection yet",
             )
@@ -175,7 +175,7 @@ impl Catalog {
     /// The list of an earlier reading stays in use until a later one succeeds.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
-        self.read(|known| known.failure.as_ref().map(Failure::again))
+        self.read(|known| known.failure.as_ref().map(Failure::duplicate))
     }
 
     /// Why tools may be missing from the list: the server repeated a cursor, or listed more than
@@ -265,7 +265,7 @@ impl Catalog {
     pub(super) fn fail(&self, reading: Reading, failure: &Failure) {
         self.write(|known| {
             if known.is_better(reading) {
-                known.failure = Some(failure.again());
+                known.failure = Some(failure.duplicate());
             }
         });
     }

@@ -268,7 +268,7 @@ impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
             let started = Process::start(
                 connector.command(),
                 connector.stderr_sink(),
-                shared.census.open(),
+                shared.in_flight.open(),
             );
             let (process, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
             let process = Arc::new(process);

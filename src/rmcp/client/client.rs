@@ -1,5 +1,5 @@
 use super::{
-    Catalog, ClientCall, Connection, abandoned::KeyedCall, census::Census, keys::Keys,
+    Catalog, ClientCall, Connection, abandoned::KeyedCall, in_flight::InFlight, keys::Keys,
     settings::Shared,
 };
 use crate::{
@@ -157,7 +157,7 @@ impl Client {
         let keyed = self.parts.keys.give(&mut call, &shared.abandoned);
         // Large: it holds the futures of all layers.
         let answer = Box::pin(stack.clone().oneshot(call));
-        counted(&shared.census, keyed, answer).await
+        counted(&shared.in_flight, keyed, answer).await
     }
 
     /// The key that a call of a tool is sent with, if any.
@@ -257,17 +257,22 @@ impl Client {
         handle.shutdown();
         drop(stack);
         let Shared {
-            census, abandoned, ..
+            in_flight,
+            abandoned,
+            ..
         } = shared;
-        if time::timeout(limits.close, census.no_call()).await.is_err() {
+        if time::timeout(limits.close, in_flight.no_call())
+            .await
+            .is_err()
+        {
             tracing::warn!(
                 limit_ms = limits.close.as_millis(),
                 "calls still run at the close of a client: they end now"
             );
-            census.cut();
+            in_flight.cut();
         }
         // After that a child was killed, or the connection is still held elsewhere.
-        let _ = time::timeout(LAST_CONNECTION, census.none_open()).await;
+        let _ = time::timeout(LAST_CONNECTION, in_flight.none_open()).await;
         abandoned.cancel();
     }
 }
@@ -296,7 +301,7 @@ impl Service<Request> for Client {
         let mut call = shared.catalog.call(request);
         let keyed = keys.give(&mut call, &shared.abandoned);
         let answer = stack.call(call);
-        Box::pin(counted(&shared.census, keyed, answer))
+        Box::pin(counted(&shared.in_flight, keyed, answer))
     }
 }
 
@@ -311,14 +316,14 @@ impl fmt::Debug for Client {
 
 /// Counts a call. If the caller drops it, the attempts that limits have abandoned are cancelled with it.
 fn counted<F>(
-    census: &Census,
+    in_flight: &InFlight,
     keyed: Option<KeyedCall>,
     answer: F,
 ) -> impl Future<Output = Result<Answer, Failure>> + use<F>
 where
     F: Future<Output = Result<Answer, Failure>>,
 {
-    let counted = census.counted(answer);
+    let counted = in_flight.counted(answer);
     async move {
         // Before the guard, so that it is dropped later: the guard says why.
         let counted = pin!(counted);

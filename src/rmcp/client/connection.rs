@@ -1,8 +1,8 @@
 use super::{
     Catalog, ClientCall,
     abandoned::KeyedCall,
-    census::{Census, Member},
     errors,
+    in_flight::{InFlight, Member},
     lister::{Lister, Pauses},
     running::{Input, Running},
     transport_parts::TransportParts,
@@ -67,7 +67,7 @@ impl Inner {
         running: RunningService<RoleClient, H>,
         parts: TransportParts,
         call_timeout: Option<Duration>,
-        census: &Census,
+        in_flight: &InFlight,
         lister: Lister,
         pauses: Pauses,
     ) -> Self {
@@ -89,7 +89,7 @@ impl Inner {
             honoured: lister.catalog().honoured(),
             call_timeout,
             answers_ping,
-            running: Some((Box::new(running), census.open())),
+            running: Some((Box::new(running), in_flight.open())),
             lister,
             _tasks: tasks,
         }
@@ -235,10 +235,10 @@ impl Connection {
     pub(super) async fn give_input(
         &self,
         required: InputRequiredResult,
-        in_vain: u32,
+        empty_rounds: u32,
     ) -> Result<Input, Failure> {
         match &self.inner.running {
-            Some((running, _)) => running.give(required, in_vain).await,
+            Some((running, _)) => running.give(required, empty_rounds).await,
             None => Err(self.inner.gone()),
         }
     }

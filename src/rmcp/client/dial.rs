@@ -81,12 +81,12 @@ where
     if lister.catalog().failure().is_none() {
         shared.compare_policies();
     }
-    let census = &shared.census;
+    let in_flight = &shared.in_flight;
     Ok(Inner::new(
         running,
         parts,
         call_timeout,
-        census,
+        in_flight,
         lister,
         pauses,
     ))

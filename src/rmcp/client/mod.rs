@@ -191,7 +191,7 @@
 //   announced  call  lister  settings  tool_changes
 //   catalog  errors  transport_parts
 //   endpoint/ (HTTP)
-//   abandoned  census  kept  pages  progress  running  tool_change  waiting
+//   abandoned  in_flight  kept  pages  progress  running  tool_change  waiting
 //   process/ (child processes)  wire/ (messages)
 //
 // The three folders know no client.
@@ -202,7 +202,6 @@ mod builder;
 mod call;
 mod call_builder;
 mod catalog;
-mod census;
 mod child;
 #[expect(clippy::module_inception, reason = "a file for a type")]
 mod client;
@@ -214,6 +213,7 @@ mod endpoint;
 mod errors;
 #[cfg(feature = "rmcp-client-http")]
 mod http;
+mod in_flight;
 mod kept;
 mod keys;
 mod lister;

@@ -65,7 +65,7 @@ impl Client {
             let answer = Box::pin(request(connection.peer().clone()));
             async move { connection.ask(limit, answer).await }
         });
-        self.parts.shared.census.counted(answer).await
+        self.parts.shared.in_flight.counted(answer).await
     }
 
     /// Lists the server's tools now, each once, and stores the list in the [catalog](Self::catalog).
@@ -79,7 +79,7 @@ impl Client {
             let connection = inner(&made);
             async move { connection.list_tools(limit).await.map_err(harmless) }
         });
-        self.parts.shared.census.counted(listed).await?;
+        self.parts.shared.in_flight.counted(listed).await?;
         self.tools()
     }
 
@@ -238,7 +238,7 @@ impl Client {
             let answer = Box::pin(request(connection.clone()));
             async move { connection.ask(limit, answer).await.map_err(harmless) }
         });
-        self.parts.shared.census.counted(answer).await
+        self.parts.shared.in_flight.counted(answer).await
     }
 }
 

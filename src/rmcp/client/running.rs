@@ -27,7 +27,7 @@ pub(super) trait Running: Send + Sync {
     fn close(self: Box<Self>) -> Closing;
 
     /// Asks the handler for the input that a server requires.
-    fn give(&self, required: InputRequiredResult, in_vain: u32) -> Giving<'_>;
+    fn give(&self, required: InputRequiredResult, empty_rounds: u32) -> Giving<'_>;
 }
 
 type Giving<'a> = Pin<Box<dyn Future<Output = Result<Input, Failure>> + Send + 'a>>;
@@ -40,8 +40,8 @@ impl<H: ClientHandler> Running for RunningService<RoleClient, H> {
         })
     }
 
-    fn give(&self, required: InputRequiredResult, in_vain: u32) -> Giving<'_> {
-        Box::pin(give(self.service(), self.peer(), required, in_vain))
+    fn give(&self, required: InputRequiredResult, empty_rounds: u32) -> Giving<'_> {
+        Box::pin(give(self.service(), self.peer(), required, empty_rounds))
     }
 }
 
@@ -57,7 +57,7 @@ async fn give<S: Service<RoleClient>>(
     handler: &S,
     peer: &Peer<RoleClient>,
     required: InputRequiredResult,
-    in_vain: u32,
+    empty_rounds: u32,
 ) -> Result<Input, Failure> {
     let asked = required.input_requests.unwrap_or_default();
     if asked.is_empty() && required.request_state.is_none() {
@@ -66,7 +66,7 @@ async fn give<S: Service<RoleClient>>(
         ));
     }
     if asked.is_empty() {
-        time::sleep(Duration::from_millis(50 << in_vain.min(3))).await;
+        time::sleep(Duration::from_millis(50 << empty_rounds.min(3))).await;
     }
     let mut responses = InputResponses::new();
     for (key, request) in asked {

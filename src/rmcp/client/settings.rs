@@ -1,4 +1,4 @@
-use super::{Catalog, abandoned::Abandoned, census::Census, kept::Kept};
+use super::{Catalog, abandoned::Abandoned, in_flight::InFlight, kept::Kept};
 use crate::{policy::Policies, text};
 use ::rmcp::service::ClientLifecycleMode;
 use std::{sync::Arc, time::Duration};
@@ -18,7 +18,7 @@ pub(super) struct Settings<H> {
 #[derive(Clone, Debug)]
 pub struct Shared {
     pub(super) catalog: Catalog,
-    pub(super) census: Census,
+    pub(super) in_flight: InFlight,
     pub(super) kept: Kept,
     pub(super) abandoned: Abandoned,
     // The tools with a policy by name.
@@ -29,7 +29,7 @@ impl Shared {
     pub(super) fn new(catalog: Catalog) -> Self {
         Self {
             catalog,
-            census: Census::new(),
+            in_flight: InFlight::new(),
             kept: Kept::default(),
             abandoned: Abandoned::default(),
             named: Arc::default(),

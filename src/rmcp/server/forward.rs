@@ -10,7 +10,7 @@ use crate::{
     classify::catch_panic,
     failure::BoxError,
     rmcp::{Answer, Request},
-    serve::{Net, thrown},
+    serve::{CatchPanics, thrown},
 };
 use ::rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -42,7 +42,7 @@ fn wrong_kind() -> ErrorData {
 
 /// Requests are answered even if the handler panics: rmcp would never answer.
 async fn under_net<T>(answer: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
-    let answer = Net::under(answer).await;
+    let answer = CatchPanics::new(answer).await;
     answer.unwrap_or_else(|panic| Err(data(thrown::report_panic(&panic))))
 }
 

@@ -3,7 +3,7 @@ use crate::{
     call::Hints,
     failure::Failure,
     rmcp::{Request, request::said_of},
-    serve::{Learned, Net, PAGES},
+    serve::{CatchPanics, Learned, PAGES},
 };
 use ::rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -55,7 +55,7 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// In the context of this call. Calls that come in the meantime wait too.
     async fn ask_for_list(&self, context: &RequestContext<RoleServer>) {
         let ask = || async {
-            let walk = Net::under(catch(self.walk(context)));
+            let walk = CatchPanics::new(catch(self.walk(context)));
             let failure = match timeout(ASK, walk).await {
                 Ok(Ok(Ok(()))) => return,
                 Ok(Ok(Err(error))) => Failure::from_any(error),

@@ -1,4 +1,4 @@
-use super::{Client, Connection, Connector, connection::Census};
+use super::{Client, Connection, Connector, connection::InFlight};
 use crate::{failure::Failure, preset::ResilienceLayer, reconnect::ReconnectLayer, serve::Learned};
 use ::tower_mcp::{
     Error,
@@ -71,9 +71,9 @@ where
         // Two clients share nothing.
         let mut connector = self.connector;
         connector.learned = Learned::default();
-        connector.census = Census::default();
-        let (learned, census) = (connector.learned.clone(), connector.census.clone());
+        connector.in_flight = InFlight::default();
+        let (learned, in_flight) = (connector.learned.clone(), connector.in_flight.clone());
         let (stack, handle) = self.resilience.connect(&reconnect, connector);
-        Client::new(stack, handle, learned, census)
+        Client::new(stack, handle, learned, in_flight)
     }
 }

@@ -1,4 +1,4 @@
-use super::{ClientBuilder, ClientCall, Connection, Connector, Request, connection::Census};
+use super::{ClientBuilder, ClientCall, Connection, Connector, Request, connection::InFlight};
 use crate::{
     call::ToolCall,
     failure::Failure,
@@ -43,7 +43,7 @@ pub struct Client {
     stack: Connected<Connection>,
     handle: Handle,
     learned: Learned,
-    census: Census,
+    in_flight: InFlight,
     running: Running,
 }
 
@@ -78,13 +78,13 @@ impl Client {
         stack: Connected<Connection>,
         handle: Handle,
         learned: Learned,
-        census: Census,
+        in_flight: InFlight,
     ) -> Self {
         Self {
             stack,
             handle,
             learned,
-            census,
+            in_flight,
             running: Running::default(),
         }
     }
@@ -201,7 +201,7 @@ impl Client {
         let Self {
             stack,
             handle,
-            census,
+            in_flight,
             running,
             ..
         } = self;
@@ -209,7 +209,7 @@ impl Client {
         drop(stack);
         running.end(CALLS, std::future::pending()).await;
         // Afterwards, other code may still hold the connection.
-        let _ = timeout(CONNECTION, census.none()).await;
+        let _ = timeout(CONNECTION, in_flight.none()).await;
     }
 }
 

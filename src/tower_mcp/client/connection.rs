@@ -35,7 +35,7 @@ struct Inner {
 }
 
 impl Connection {
-    pub(super) fn new(client: McpClient, traffic: Traffic, open: &Census) -> Self {
+    pub(super) fn new(client: McpClient, traffic: Traffic, open: &InFlight) -> Self {
         Self {
             inner: Arc::new(Inner {
                 client: Some(client),
@@ -145,12 +145,12 @@ impl fmt::Debug for Connection {
 
 /// How many connections of one client are open.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Census(Arc<watch::Sender<()>>);
+pub(super) struct InFlight(Arc<watch::Sender<()>>);
 
 /// One that is.
 type Open = Arc<watch::Receiver<()>>;
 
-impl Census {
+impl InFlight {
     fn open(&self) -> Open {
         Arc::new(self.0.subscribe())
     }

@@ -1,4 +1,4 @@
-use super::{Connection, connection::Census, errors, traffic::Traffic, watched::Watched};
+use super::{Connection, connection::InFlight, errors, traffic::Traffic, watched::Watched};
 use crate::{failure::Failure, serve::Learned, tower_mcp::model::said_of};
 use ::tower_mcp::{
     Error, McpClient,
@@ -40,7 +40,7 @@ pub struct Connector<F, H = ()> {
     identity: (Arc<str>, Arc<str>),
     start_timeout: Duration,
     pub(super) learned: Learned,
-    pub(super) census: Census,
+    pub(super) in_flight: InFlight,
 }
 
 impl<F> Connector<F> {
@@ -57,7 +57,7 @@ impl<F> Connector<F> {
             ),
             start_timeout: START,
             learned: Learned::default(),
-            census: Census::default(),
+            in_flight: InFlight::default(),
         }
     }
 }
@@ -73,7 +73,7 @@ impl<F, H> Connector<F, H> {
             identity: self.identity,
             start_timeout: self.start_timeout,
             learned: self.learned,
-            census: self.census,
+            in_flight: self.in_flight,
         }
     }
 
@@ -130,7 +130,7 @@ where
             self.identity.clone(),
             self.start_timeout,
         );
-        let (learned, census) = (self.learned.clone(), self.census.clone());
+        let (learned, in_flight) = (self.learned.clone(), self.in_flight.clone());
         Box::pin(async move {
             let traffic = Traffic::default();
             let dial = async {
@@ -138,7 +138,7 @@ where
                 let client = builder.connect(transport, handler).await?;
                 client.initialize(&identity.0, &identity.1).await?;
                 learn(&learned, &client).await;
-                Ok(Connection::new(client, traffic.clone(), &census))
+                Ok(Connection::new(client, traffic.clone(), &in_flight))
             };
             match timeout(limit, dial).await {
                 Ok(dialled) => dialled.map_err(|error| errors::of_request(error, true).not_sent()),
@@ -173,7 +173,7 @@ impl<F: Clone, H: Clone> Clone for Connector<F, H> {
             identity: self.identity.clone(),
             start_timeout: self.start_timeout,
             learned: self.learned.clone(),
-            census: self.census.clone(),
+            in_flight: self.in_flight.clone(),
         }
     }
 }

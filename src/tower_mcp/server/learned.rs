@@ -2,7 +2,7 @@
 
 use crate::{
     call::Hints,
-    serve::{Learned, Net, PAGES},
+    serve::{CatchPanics, Learned, PAGES},
     tower_mcp::model::said_of,
 };
 use ::tower_mcp::{
@@ -36,7 +36,7 @@ pub(super) async fn hints(
         Box::pin(learned.ask_once(|| async {
             // A filter of the user's may panic. It panics again, and is reported, when the tool is
             // called.
-            if let Err(panic) = Net::under(walk(learned, request, router.clone())).await {
+            if let Err(panic) = CatchPanics::new(walk(learned, request, router.clone())).await {
                 tracing::debug!(error = %panic.chain(), "the router did not list its tools, their hints are unknown");
             }
         }))

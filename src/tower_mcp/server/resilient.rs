@@ -5,7 +5,7 @@ use super::{
 use crate::{
     failure::BoxError,
     fatal::Fatal,
-    serve::{Net, thrown},
+    serve::{CatchPanics, thrown},
 };
 use ::tower_mcp::{
     McpRouter, RouterRequest, RouterResponse, StdioTransport,
@@ -121,7 +121,7 @@ where
                 })
             }
             _ => {
-                let answer = Net::under(self.router.call(request));
+                let answer = CatchPanics::new(self.router.call(request));
                 let layer = Arc::clone(&self.layer);
                 Box::pin(async move {
                     // A panic would leave the client without an answer.

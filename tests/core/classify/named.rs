@@ -42,7 +42,7 @@ async fn rules_are_not_asked_behind_a_failure_that_has_a_name() {
             counted.fetch_add(1, Relaxed);
             Some(Failure::fatal("the disk is gone"))
         });
-        assert_eq!(layer.name(error).class(), class, "{case}");
+        assert_eq!(layer.classify(error).class(), class, "{case}");
         assert_eq!(asked.load(Relaxed), expected, "{case}");
     }
 }
@@ -70,7 +70,7 @@ async fn an_error_outside_of_any_call_is_named_as_the_layer_does() {
         (|| "a bug".into(), Class::Crash),
     ];
     for (error, class) in cases {
-        let named = layer.name(error());
+        let named = layer.classify(error());
         let tools = layer.layer(Script::new([Err(error())]));
         let by_layer = tools.oneshot(Call::tool("t")).await.unwrap_err();
         assert_eq!(named.class(), class);
@@ -78,7 +78,7 @@ async fn an_error_outside_of_any_call_is_named_as_the_layer_does() {
         assert_eq!(named.code(), by_layer.code(), "{class}");
         assert_eq!(named.chain().to_string(), by_layer.chain().to_string());
     }
-    let named = layer.name(limited());
+    let named = layer.classify(limited());
     let expected = (
         Class::RateLimited,
         Delivery::Refused,
@@ -87,7 +87,7 @@ async fn an_error_outside_of_any_call_is_named_as_the_layer_does() {
     );
     assert_eq!(verdict(&named), expected);
     assert_eq!(named.rpc_error(), Some(&limited()));
-    let named = layer.name(PoolExhausted);
+    let named = layer.classify(PoolExhausted);
     assert_eq!(named.source().unwrap().to_string(), "pool exhausted");
 }
 

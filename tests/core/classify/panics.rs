@@ -6,7 +6,7 @@ use mcp_resilience::{
     Class, ResilienceLayer,
     backoff::Jitter,
     call_log::CallLogLayer,
-    classify::{ClassifyLayer, hush_panics},
+    classify::{ClassifyLayer, silence_panics},
     retry::RetryLayer,
 };
 use std::{fmt, future::pending, time::Duration};
@@ -171,7 +171,7 @@ async fn hushed_panics_stay_off_stderr_and_are_told_with_their_place_and_no_othe
     if is_the_child(THIS) {
         let hushes = std::env::var("HUSH").unwrap().parse().unwrap();
         for _ in 0..hushes {
-            hush_panics();
+            silence_panics();
         }
         panic_everywhere().await;
         return;

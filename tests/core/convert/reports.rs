@@ -60,7 +60,7 @@ macro_rules! reports {
             fn a_report_in_a_box_still_shows_its_sources() {
                 let reset = io::Error::from(io::ErrorKind::ConnectionReset);
                 let report = Err::<(), _>(reset).context("while it looked").unwrap_err();
-                let failure = ClassifyLayer::new().name(BoxError::from(report));
+                let failure = ClassifyLayer::new().classify(BoxError::from(report));
                 assert_eq!(failure.class(), Class::Connection);
             }
         }

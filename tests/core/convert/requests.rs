@@ -152,7 +152,7 @@ async fn an_error_of_a_request_is_known_in_a_box_and_behind_another_error() {
         BoxError::from(error().await),
         NoWeather(error().await).into(),
     ] {
-        let failure = ClassifyLayer::new().name(error);
+        let failure = ClassifyLayer::new().classify(error);
         assert_eq!(failure.class(), Class::Unavailable);
         assert_eq!(failure.delivery(), Delivery::Unknown);
     }

@@ -4,7 +4,7 @@ use super::{Step, runs, runs_with};
 use crate::support::{Answer, Call, Script};
 use mcp_resilience::{
     Class, Delivery, Failure,
-    classify::{ClassifyLayer, Words},
+    classify::{ClassifyLayer, Vocabulary},
     failure::RpcError,
     policy::Policy,
     retry::RetryLayer,
@@ -182,11 +182,11 @@ async fn the_users_vocabulary_says_what_may_be_repeated_wherever_the_code_stands
             Answer::flagged(&envelope.to_string()),
         ]
     };
-    let words = Words::new()
+    let words = Vocabulary::new()
         .refusal_code("E_QUOTA", Class::RateLimited)
         .repeatable_code("E_UPSTREAM", Class::Upstream)
         .code("rate_limited", Class::RateLimited);
-    let classify = || ClassifyLayer::new().words(words.clone());
+    let classify = || ClassifyLayer::new().vocabulary(words.clone());
     for (code, times) in [("E_QUOTA", 3), ("E_UPSTREAM", 3), ("rate_limited", 1)] {
         for answer in answers(code) {
             let step = || Ok(answer.clone());
@@ -196,8 +196,8 @@ async fn the_users_vocabulary_says_what_may_be_repeated_wherever_the_code_stands
         let step = || Ok(Answer::envelope(part.clone()));
         assert_eq!(runs_with(classify(), step).await, 1, "{part}");
     }
-    let numbers = Words::new().repeatable_code(-31_005, Class::Upstream);
-    let numbers = || ClassifyLayer::new().words(numbers.clone());
+    let numbers = Vocabulary::new().repeatable_code(-31_005, Class::Upstream);
+    let numbers = || ClassifyLayer::new().vocabulary(numbers.clone());
     let step = || Err(RpcError::new(-31_005, "x", None).into());
     assert_eq!(runs_with(numbers(), step).await, 3);
 }
@@ -236,7 +236,7 @@ async fn a_session_that_somebody_lost_is_no_refusal_without_a_connection_that_ha
     for code in [-32001, -32600] {
         let lost = || RpcError::new(code, "Session not found", None);
         assert_eq!(runs(|| Err(lost().into())).await, 1, "{code}");
-        let failure = ClassifyLayer::new().name(lost());
+        let failure = ClassifyLayer::new().classify(lost());
         assert_eq!(failure.class(), Class::SessionLost, "{code}");
         assert_eq!(failure.delivery(), Delivery::Unknown, "{code}");
     }

@@ -39,7 +39,7 @@ fn away_after(good: usize, layer: &ReconnectLayer<()>) -> Reconnect<u32> {
 
 fn patient() -> ReconnectLayer<()> {
     let layer = ReconnectLayer::builder(()).retry_first_dial();
-    layer.patience(Duration::from_secs(1)).build().unwrap()
+    layer.ready_timeout(Duration::from_secs(1)).build().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -95,7 +95,7 @@ async fn a_service_of_the_tools_own_that_is_not_ready_does_not_run_the_tool_agai
             service_fn(|_: Call| async { Ok::<_, Infallible>(Answer::ok("sent")) }),
             0,
         );
-        let layer = AlwaysReadyLayer::new().patience(Duration::from_secs(1));
+        let layer = AlwaysReadyLayer::new().ready_timeout(Duration::from_secs(1));
         let answer = layer.layer(mail).oneshot(Call::tool("mail")).await?;
         Ok::<_, BoxError>(answer)
     };

@@ -64,7 +64,7 @@ async fn a_failure_of_a_nested_border_says_nothing_of_the_call_of_the_tool() {
         assert_eq!(bookings(nested).await, 1, "{:?}", step());
         let named = move || async move {
             let error = step().err().ok_or("an answer")?;
-            Err(ClassifyLayer::new().name(error).into())
+            Err(ClassifyLayer::new().classify(error).into())
         };
         assert_eq!(bookings(named).await, 1, "{:?}", step());
     }

@@ -152,7 +152,7 @@ impl Thrown {
             Self::InIo(inner) => io::Error::other(inner.throw()).into(),
             Self::Cause(class, inner) => Failure::new(*class, "x").because(inner.throw()).into(),
             Self::Crash(inner) => Failure::crash(inner.throw()).into(),
-            Self::Named(inner) => ClassifyLayer::new().name(inner.throw()).into(),
+            Self::Named(inner) => ClassifyLayer::new().classify(inner.throw()).into(),
         }
     }
 

@@ -4,7 +4,7 @@ use super::{runs, runs_with};
 use crate::support::Answer;
 use mcp_resilience::{
     Class,
-    classify::{ClassifyLayer, Words},
+    classify::{ClassifyLayer, Vocabulary},
     failure::RpcError,
 };
 use serde_json::{Value, json};
@@ -84,10 +84,10 @@ async fn a_refusal_beside_what_servers_tell_of_a_failure_is_of_the_call() {
 #[tokio::test(start_paused = true)]
 async fn a_code_of_the_user_counts_beside_other_content() {
     let words = || {
-        let words = Words::new()
+        let words = Vocabulary::new()
             .refusal_code("E_BUSY", Class::AtCapacity)
             .repeatable_code("E_AGAIN", Class::Upstream);
-        ClassifyLayer::new().words(words)
+        ClassifyLayer::new().vocabulary(words)
     };
     for code in ["E_BUSY", "E_AGAIN"] {
         let envelope = json!({"queue": 7, "error": {"code": code}});

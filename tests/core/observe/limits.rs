@@ -73,7 +73,7 @@ async fn the_preset_tells_of_the_limit_of_an_attempt_and_of_readiness() {
         .log(CallLogLayer::off())
         .retry(exact().max_attempts(2).build().unwrap())
         .attempt_timeout(20 * SECOND)
-        .patience(5 * SECOND)
+        .ready_timeout(5 * SECOND)
         .layer_inside(ConcurrencyLimitLayer::new(1))
         .observer(seen.clone())
         .build()
@@ -88,9 +88,9 @@ async fn the_preset_tells_of_the_limit_of_an_attempt_and_of_readiness() {
     assert_eq!(
         seen.lines(),
         [
-            "5000 limit_reached waits#1 patience 5s",
+            "5000 limit_reached waits#1 ready_timeout 5s",
             "5000 retry_scheduled waits#1 timeout 1s",
-            "11000 limit_reached waits#2 patience 5s",
+            "11000 limit_reached waits#2 ready_timeout 5s",
             "11000 gave_up waits#2 timeout attempts",
             "20000 limit_reached hangs#1 attempt_timeout 20s",
             "20000 gave_up hangs#1 timeout may_have_run",

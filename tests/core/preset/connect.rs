@@ -222,7 +222,7 @@ async fn the_connectors_own_errors_are_named_by_the_same_rules() {
         });
         let settings = settings()
             .retry_first_dial()
-            .patience(Duration::from_secs(8));
+            .ready_timeout(Duration::from_secs(8));
         let settings = settings.build().unwrap();
         let (stack, handle) = knows_vendors(&lines).connect(&settings, connector);
         let answer = stack.oneshot(Call::tool("pay")).await.unwrap();

@@ -15,8 +15,8 @@ use tower::{Layer, ServiceExt};
 #[tokio::test(start_paused = true)]
 async fn a_call_that_comes_after_a_failed_dial_waits_for_the_next_dial_and_not_longer() {
     let server = Server::new(repeat_with(refused).take(99));
-    let tools = server.connect(exact().patience(2 * SECOND));
-    // Dials at 0 and 1 s; the next comes after the patience.
+    let tools = server.connect(exact().ready_timeout(2 * SECOND));
+    // Dials at 0 and 1 s; the next comes after the ready_timeout.
     fail(&tools, Ask::Who).await;
     assert_eq!(server.begun.elapsed(), SECOND);
     for due in [3, 7, 11] {
@@ -30,7 +30,7 @@ async fn a_call_that_comes_after_a_failed_dial_waits_for_the_next_dial_and_not_l
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_stays_dead_costs_only_the_first_call_its_patience() {
+async fn a_server_that_stays_dead_costs_only_the_first_call_its_ready_timeout() {
     let server = Server::new(
         [Dial::Works]
             .into_iter()

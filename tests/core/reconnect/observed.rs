@@ -167,7 +167,7 @@ async fn without_an_observer_lost_connections_and_failed_dials_are_events_of_tra
 async fn a_first_dial_that_never_ends_is_told_once_it_is_too_late() {
     let seen = Seen::new();
     let connector = service_fn(async |()| pending::<Result<Connection, Failure>>().await);
-    let settings = exact().dial_timeout(2 * SECOND).patience(3 * SECOND);
+    let settings = exact().dial_timeout(2 * SECOND).ready_timeout(3 * SECOND);
     let tools = settings.observer(seen.clone()).build().unwrap();
     tools.layer(connector).oneshot(Ask::Who).await.unwrap_err();
     assert_eq!(seen.lines(), ["0 dialing 1", "2000 dial_failed 1 timeout"]);

@@ -27,9 +27,9 @@ fn narrow(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_readiness_that_hangs_ends_by_the_patience_and_the_connection_is_replaced() {
+async fn a_readiness_that_hangs_ends_by_the_ready_timeout_and_the_connection_is_replaced() {
     let server = Server::new([]);
-    let tools = narrow(&server, exact().patience(5 * SECOND));
+    let tools = narrow(&server, exact().ready_timeout(5 * SECOND));
     let holder = tokio::spawn(tools.clone().oneshot(Ask::After(MINUTE, None)));
     tokio::time::sleep(SECOND).await;
 
@@ -46,9 +46,9 @@ async fn a_readiness_that_hangs_ends_by_the_patience_and_the_connection_is_repla
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_patience_covers_the_connection_and_its_readiness_together() {
+async fn the_ready_timeout_covers_the_connection_and_its_readiness_together() {
     let server = Server::new([Dial::Takes(3 * SECOND)]);
-    let tools = narrow(&server, exact().patience(5 * SECOND));
+    let tools = narrow(&server, exact().ready_timeout(5 * SECOND));
     let ask = || tools.clone().oneshot(Ask::After(MINUTE, None));
     let mut asking = JoinSet::from_iter([ask(), ask()]);
 
@@ -107,7 +107,7 @@ async fn a_missing_socket_is_a_failed_connection() {
     for kind in [ErrorKind::NotFound, ErrorKind::PermissionDenied] {
         let missing = move || Dial::Fails(Error::from(kind).into());
         let server = Server::new(repeat_with(missing).take(9));
-        let tools = server.connect(exact().patience(5 * SECOND));
+        let tools = server.connect(exact().ready_timeout(5 * SECOND));
         let failure = fail(&tools, Ask::Who).await;
         assert_eq!(failure.class(), Class::Connection, "{kind}");
         assert_eq!(failure.delivery(), Delivery::NotSent, "{kind}");

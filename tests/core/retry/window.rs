@@ -107,7 +107,7 @@ async fn a_repeat_that_waits_for_a_connection_ends_with_the_window() {
         }
     });
     let reconnect = ReconnectLayer::builder(())
-        .patience(50 * SECOND)
+        .ready_timeout(50 * SECOND)
         .build()
         .unwrap();
     let (stack, _handle) = preset(&lines).connect(&reconnect, connector);

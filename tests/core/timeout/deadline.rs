@@ -173,10 +173,10 @@ fn windows_and_deadlines_that_cannot_work_are_refused_when_built() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_waits_for_a_first_readiness_for_as_long_as_its_patience() {
+async fn a_call_waits_for_a_first_readiness_for_as_long_as_its_ready_timeout() {
     let settings = || ResilienceLayer::builder().log(CallLogLayer::off());
-    let short = settings().patience(5 * SECOND).build().unwrap();
-    for (layer, patience) in [
+    let short = settings().ready_timeout(5 * SECOND).build().unwrap();
+    for (layer, ready_timeout) in [
         (settings().build().unwrap(), 55 * SECOND),
         (short, 5 * SECOND),
     ] {
@@ -184,7 +184,7 @@ async fn a_call_waits_for_a_first_readiness_for_as_long_as_its_patience() {
         let begun = Instant::now();
         let answer = retry.oneshot(Call::tool("pay")).await.unwrap();
         assert!(answer.is_error);
-        assert!(begun.elapsed() >= patience);
+        assert!(begun.elapsed() >= ready_timeout);
         assert!(
             answer.text().contains("was not ready in time"),
             "{}",

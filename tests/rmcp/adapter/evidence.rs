@@ -7,7 +7,7 @@
 use crate::support::{Desk, Log, assert_has, call, connect, preset, text};
 use mcp_resilience::{
     Class, Failure,
-    classify::{ClassifyLayer, Words},
+    classify::{ClassifyLayer, Vocabulary},
     failure::RpcError,
     rmcp::{AnyError, Resilient, client},
 };
@@ -51,8 +51,8 @@ async fn an_error_that_a_handler_passes_on_says_nothing_of_its_call() {
         ("a failure without a word", || any(Failure::at_capacity(None))),
         ("a failure without a word", || Failure::unavailable(None).into()),
         ("a failure made of an error", || Failure::from(BoxError::from(Overloaded::new())).into()),
-        ("one that a border named", || ClassifyLayer::new().name(Overloaded::new()).into()),
-        ("one that a border named", || any(ClassifyLayer::new().name(refusal()))),
+        ("one that a border named", || ClassifyLayer::new().classify(Overloaded::new()).into()),
+        ("one that a border named", || any(ClassifyLayer::new().classify(refusal()))),
         ("one around a word", || any(io::Error::other(Failure::at_capacity(None).before_running()))),
         ("one around a word", || Failure::connection("lost").because(Failure::at_capacity(None).before_running()).into()),
         ("a refusal of its own server", || client::classify_call(&ServiceError::McpError(refused_data())).into()),
@@ -92,8 +92,8 @@ fn rpc_error(data: Value) -> RpcError {
 #[tokio::test(start_paused = true)]
 async fn codes_without_a_refusal_do_not_turn_an_error_of_a_handler_into_one() {
     let words = [
-        Words::new().wait_seconds("cooldown"),
-        Words::new().envelope_in("fault"),
+        Vocabulary::new().wait_seconds("cooldown"),
+        Vocabulary::new().envelope_in("fault"),
     ];
     let data = [
         json!({"cooldown": 1, "fault": {"code": "rate_limited"}}),
@@ -102,7 +102,7 @@ async fn codes_without_a_refusal_do_not_turn_an_error_of_a_handler_into_one() {
     ];
     type Throw = fn(RpcError) -> ErrorData;
     let throw: [Throw; 3] = [
-        |error| ClassifyLayer::new().name(error).into(),
+        |error| ClassifyLayer::new().classify(error).into(),
         any,
         |error| any(Failure::from(BoxError::from(error))),
     ];
@@ -115,7 +115,7 @@ async fn codes_without_a_refusal_do_not_turn_an_error_of_a_handler_into_one() {
             });
             let attempts = desk.attempts();
             let log = Log::default();
-            let classify = ClassifyLayer::new().words(words.clone());
+            let classify = ClassifyLayer::new().vocabulary(words.clone());
             let preset = crate::support::settings(&log).classify(classify);
             let server = Resilient::with_preset(desk, &preset.build().unwrap());
             let _ = connect(server, ()).await.call_tool(call("book")).await;
@@ -131,17 +131,17 @@ async fn codes_without_a_refusal_do_not_turn_an_error_of_a_handler_into_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_code_of_the_user_counts_for_errors_that_a_handler_passes_on() {
-    let words = Words::new()
+    let words = Vocabulary::new()
         .refusal_code(-32000, Class::RateLimited)
         .repeatable_code("E_UPSTREAM", Class::Upstream);
     type Fail = fn() -> ErrorData;
     let errors: [Fail; 4] = [
         || rpc(json!({})),
-        || ClassifyLayer::new().name(rpc_error(json!({}))).into(),
+        || ClassifyLayer::new().classify(rpc_error(json!({}))).into(),
         || rpc(json!({"code": "E_UPSTREAM", "retryable": true})),
         || {
             ClassifyLayer::new()
-                .name(rpc_error(json!({"code": "E_UPSTREAM"})))
+                .classify(rpc_error(json!({"code": "E_UPSTREAM"})))
                 .into()
         },
     ];
@@ -149,7 +149,7 @@ async fn a_code_of_the_user_counts_for_errors_that_a_handler_passes_on() {
         let desk = Desk::new(move |_| async move { Err::<CallToolResponse, _>(fail()) });
         let attempts = desk.attempts();
         let log = Log::default();
-        let classify = ClassifyLayer::new().words(words.clone());
+        let classify = ClassifyLayer::new().vocabulary(words.clone());
         let preset = crate::support::settings(&log).classify(classify);
         let server = Resilient::with_preset(desk, &preset.build().unwrap());
         let _ = connect(server, ()).await.call_tool(call("book")).await;

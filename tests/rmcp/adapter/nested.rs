@@ -3,7 +3,7 @@
 use crate::support::{Desk, Log, assert_has, call, connect, preset, settings};
 use mcp_resilience::{
     Class, Failure,
-    classify::{ClassifyLayer, Words},
+    classify::{ClassifyLayer, Vocabulary},
     is_error::{IsErrorLayer, META_KEY},
     rmcp::Resilient,
 };
@@ -163,8 +163,8 @@ async fn codes_of_the_user_count_for_the_flagged_result_of_a_handler() {
     });
     let attempts = desk.attempts();
     let log = Log::default();
-    let words = Words::new().refusal_code("E_BUSY", Class::AtCapacity);
-    let preset = settings(&log).classify(ClassifyLayer::new().words(words));
+    let words = Vocabulary::new().refusal_code("E_BUSY", Class::AtCapacity);
+    let preset = settings(&log).classify(ClassifyLayer::new().vocabulary(words));
     let client = connect(Resilient::with_preset(desk, &preset.build().unwrap()), ()).await;
     client.call_tool(call("book")).await.unwrap();
     assert_eq!(attempts.so_far().len(), 3, "{}", log.only());

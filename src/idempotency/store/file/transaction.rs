@@ -15,7 +15,7 @@ use std::{collections::HashMap, time::Duration};
 use tokio::sync::oneshot;
 
 /// How many expired records one transaction removes at most.
-const FORGOTTEN: usize = 64;
+const EXPIRED_PER_COMMIT: usize = 64;
 
 type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
@@ -156,7 +156,7 @@ impl<'t> Tables<'t> {
                 .map_err(failed)?;
             let (_, id) = key.value();
             over.push(RecordId::from_bytes(*id));
-            if over.len() == FORGOTTEN {
+            if over.len() == EXPIRED_PER_COMMIT {
                 break;
             }
         }

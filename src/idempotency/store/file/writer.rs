@@ -11,7 +11,7 @@ use std::{
 };
 
 /// The most operations in one transaction.
-const TOGETHER: usize = 256;
+const MAX_BATCH: usize = 256;
 
 /// The thread that reads and writes the file.
 pub(super) struct Writer {
@@ -55,7 +55,7 @@ impl Drop for Writer {
 fn write(database: &Database, leases: &Leases, asked: &Receiver<(u64, Operation)>) {
     let mut now_ms = 0;
     while let Ok(first) = asked.recv() {
-        let more = asked.try_iter().take(TOGETHER - 1);
+        let more = asked.try_iter().take(MAX_BATCH - 1);
         let mut operations = Vec::new();
         for (at_ms, operation) in std::iter::once(first).chain(more) {
             now_ms = now_ms.max(at_ms);

@@ -39,7 +39,7 @@ impl RedisBuilder {
     }
 
     /// How long the server may take for an answer or a connection. After it, the operation is
-    /// repeated within the layer's [patience](crate::idempotency::IdempotencyBuilder::patience).
+    /// repeated within the layer's [store timeout](crate::idempotency::IdempotencyBuilder::store_timeout).
     /// Default: 1 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;

@@ -46,7 +46,7 @@ impl World {
         let settings = Settings {
             backoff: Backoff::new(SECOND, SECOND).unwrap(),
             jitter: Jitter::none(),
-            patience: 3 * SECOND,
+            ready_timeout: 3 * SECOND,
             fail_fast_after: SECOND,
             give_up_limit: Some(2),
             first_dial_is_fatal,
@@ -106,7 +106,7 @@ impl World {
     }
 
     pub(super) fn apply(&mut self, event: Event, limits: Limits) {
-        let patience = 3 * SECOND;
+        let ready_timeout = 3 * SECOND;
         match event {
             Event::Call(at) => {
                 self.calls_left[at] -= 1;
@@ -114,7 +114,7 @@ impl World {
                 self.callers[at] = if let Some(generation) = found {
                     Caller::Calling { generation }
                 } else {
-                    let ticket = self.machine.ticket(self.now, patience);
+                    let ticket = self.machine.ticket(self.now, ready_timeout);
                     self.machine.join();
                     Caller::Waiting {
                         ticket,

@@ -60,7 +60,7 @@ impl Get {
         match credentials.after(&token, challenge).await {
             Ok(token) => Ok(with_token(again, token.as_deref()).send().await?),
             Err(failure) => {
-                let failure = failure.again();
+                let failure = failure.duplicate();
                 tracing::warn!(error = %failure.chain(), "no other credentials for the tool server");
                 Ok(response)
             }

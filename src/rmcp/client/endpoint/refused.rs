@@ -26,7 +26,7 @@ pub(super) async fn refusal(response: Response, had_session: bool) -> HttpError 
     let status = response.status();
     let retry_after = retry_after_of(&response);
     let www_authenticate = header(&response, &WWW_AUTHENTICATE);
-    let said = Said::read(response).await;
+    let said = RefusalBody::read(response).await;
     HttpError::Status(Box::new(HttpRefusal {
         www_authenticate,
         error: said.error,
@@ -46,7 +46,7 @@ pub(super) fn retry_after_of(response: &Response) -> Option<String> {
 
 /// The content of a refusal's body.
 #[derive(Default)]
-struct Said {
+struct RefusalBody {
     /// A JSON-RPC error.
     error: Option<RpcError>,
     /// An object, that of the error or another.
@@ -55,7 +55,7 @@ struct Said {
     text: Option<String>,
 }
 
-impl Said {
+impl RefusalBody {
     async fn read(response: Response) -> Self {
         // If it breaks off or never ends, only complete parts count.
         let is_json = |bytes: &[u8]| serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
@@ -133,7 +133,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","error":null}"#,
             "",
         ] {
-            let said = Said::of(text);
+            let said = RefusalBody::of(text);
             assert!(said.error.is_none(), "{text}");
             assert_eq!(said.text.as_deref(), Some(text));
         }

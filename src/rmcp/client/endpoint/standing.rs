@@ -48,7 +48,7 @@ pub(super) fn of(
         last_id: None,
         asked_for: Duration::ZERO,
         asked_once: Duration::ZERO,
-        in_vain: 0,
+        failures: 0,
         unanswered: 0,
     };
     match opened {
@@ -75,7 +75,7 @@ struct Standing {
     asked_for: Duration,
     asked_once: Duration,
     /// Attempts in a row without an event.
-    in_vain: u32,
+    failures: u32,
     /// Tries in a row that were refused because of their credentials.
     unanswered: u32,
 }
@@ -99,7 +99,7 @@ impl Standing {
                     }
                     let data = event.data.filter(|data| !data.is_empty());
                     if let Some(data) = data {
-                        self.in_vain = 0;
+                        self.failures = 0;
                         self.take(data, event.event.as_deref());
                     }
                 }
@@ -111,7 +111,7 @@ impl Standing {
                 Some(Ok(Parsed::Other(_))) => {}
                 Some(Err(_)) | None => {
                     if since.elapsed() >= LASTED {
-                        self.in_vain = 0;
+                        self.failures = 0;
                     }
                     self.opened = None;
                 }
@@ -150,7 +150,7 @@ impl Standing {
 
     /// Tries once. `None` if the server has no such stream.
     async fn open(&mut self) -> Option<()> {
-        self.in_vain = self.in_vain.saturating_add(1);
+        self.failures = self.failures.saturating_add(1);
         match self.get.events(self.last_id.clone()).await {
             Ok(opened) => self.begin(opened),
             Err(StreamableHttpError::ServerDoesNotSupportSse) => {
@@ -190,7 +190,7 @@ impl Standing {
     }
 
     fn pause(&self) -> Duration {
-        let doubled = PAUSE.saturating_mul(2_u32.saturating_pow(self.in_vain.min(10)));
+        let doubled = PAUSE.saturating_mul(2_u32.saturating_pow(self.failures.min(10)));
         let pause = doubled.min(LONGEST_PAUSE);
         pause.max(self.asked_for).max(self.asked_once)
     }

@@ -4,7 +4,7 @@ use std::{error::Error, fmt, process::ExitStatus};
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) status: Option<ExitStatus>,
-    pub(super) last_words: Vec<String>,
+    pub(super) stderr_tail: Vec<String>,
 }
 
 impl fmt::Display for Ended {
@@ -13,11 +13,11 @@ impl fmt::Display for Ended {
             Some(status) => write!(f, "the server's process ended ({status})")?,
             None => f.write_str("the server's process has not ended")?,
         }
-        if self.last_words.is_empty() {
+        if self.stderr_tail.is_empty() {
             return f.write_str(" and wrote nothing to stderr");
         }
         f.write_str("; its last words: ")?;
-        for (i, line) in self.last_words.iter().enumerate() {
+        for (i, line) in self.stderr_tail.iter().enumerate() {
             let between = if i == 0 { "" } else { " | " };
             write!(f, "{between}{line}")?;
         }

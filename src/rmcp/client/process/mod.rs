@@ -5,8 +5,8 @@
 mod ended;
 mod group;
 mod key_lines;
-mod last_words;
+mod stderr_tail;
 mod stdout;
 mod supervisor;
 
-pub(super) use self::{last_words::Sink, supervisor::Process};
+pub(super) use self::{stderr_tail::Sink, supervisor::Process};

@@ -1,7 +1,7 @@
 use super::{
     ended::Ended,
     group::{Group, Signal},
-    last_words::{LastWords, Sink},
+    stderr_tail::{Sink, StderrTail},
     stdout::Stdout,
 };
 use crate::failure::Failure;
@@ -26,7 +26,7 @@ pub(in crate::rmcp::client) struct Process {
     status: watch::Receiver<Option<ExitStatus>>,
     // Once its last words were read, or were waited for long enough.
     is_known: watch::Receiver<bool>,
-    last_words: LastWords,
+    stderr_tail: StderrTail,
     // Dropped with the rest, which is the signal.
     _needed: oneshot::Sender<()>,
 }
@@ -46,8 +46,8 @@ impl Process {
         let (needed, unneeded) = oneshot::channel();
         let (ended, status) = watch::channel(None);
         let (known, is_known) = watch::channel(false);
-        let last_words = LastWords::new(sink);
-        let words = last_words.clone();
+        let stderr_tail = StderrTail::new(sink);
+        let words = stderr_tail.clone();
         tokio::spawn(async move {
             supervise(group, stderr, words, (unneeded, unread), (ended, known)).await;
             drop(open);
@@ -56,7 +56,7 @@ impl Process {
             id,
             status,
             is_known,
-            last_words,
+            stderr_tail,
             _needed: needed,
         };
         Ok((process, stdout, stdin))
@@ -78,7 +78,7 @@ impl Process {
     pub(in crate::rmcp::client) fn explain_now(&self, failure: Failure) -> Failure {
         failure.because(Ended {
             status: *self.status.borrow(),
-            last_words: self.last_words.lines(),
+            stderr_tail: self.stderr_tail.lines(),
         })
     }
 }
@@ -86,7 +86,7 @@ impl Process {
 async fn supervise(
     mut group: Group,
     stderr: ChildStderr,
-    last_words: LastWords,
+    stderr_tail: StderrTail,
     (mut unneeded, unread): (oneshot::Receiver<()>, oneshot::Receiver<()>),
     (status, known): (watch::Sender<Option<ExitStatus>>, watch::Sender<bool>),
 ) {
@@ -113,7 +113,7 @@ async fn supervise(
         group.end().await;
     };
     let mut read = pin!(async move {
-        last_words.read(stderr).await;
+        stderr_tail.read(stderr).await;
         drop(reading);
     });
     let mut is_read = false;

@@ -37,7 +37,7 @@ pub(in crate::rmcp::client) struct Stdio<R, W: AsyncWrite> {
     found: VecDeque<ServerJsonRpcMessage>,
     unread: Unread,
     /// Lines without a message since other tasks had a turn.
-    in_vain: u32,
+    skipped: u32,
 }
 
 impl<R, W> Stdio<R, W>
@@ -52,7 +52,7 @@ where
             running: Running::default(),
             found: VecDeque::new(),
             unread,
-            in_vain: 0,
+            skipped: 0,
         }
     }
 
@@ -109,9 +109,9 @@ where
             if let Some(message) = self.found.pop_front() {
                 return Some(message);
             }
-            self.in_vain += 1;
-            if self.in_vain >= LINES {
-                self.in_vain = 0;
+            self.skipped += 1;
+            if self.skipped >= LINES {
+                self.skipped = 0;
                 yield_now().await;
             }
             match self.lines.next().await {

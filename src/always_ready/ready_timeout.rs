@@ -2,9 +2,9 @@ use std::time::Duration;
 
 /// The longest wait for readiness, in whole milliseconds as timers have them. Small, since every call is moved with it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience(u32);
+pub(super) struct ReadyTimeout(u32);
 
-impl Patience {
+impl ReadyTimeout {
     /// Rounds up. A longer limit than 49 days is one of 49 days.
     pub(super) fn new(limit: Option<Duration>) -> Self {
         let millis = limit.map(|limit| limit.as_nanos().div_ceil(1_000_000));

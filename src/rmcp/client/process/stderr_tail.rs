@@ -17,12 +17,12 @@ pub(in crate::rmcp::client) type Sink = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The last lines of a stream, and the function that gets its lines.
 #[derive(Clone)]
-pub(super) struct LastWords {
+pub(super) struct StderrTail {
     lines: Arc<Mutex<VecDeque<String>>>,
     sink: Sink,
 }
 
-impl LastWords {
+impl StderrTail {
     pub(super) fn new(sink: Sink) -> Self {
         Self {
             lines: Arc::default(),
@@ -76,9 +76,9 @@ impl LastWords {
     }
 }
 
-impl fmt::Debug for LastWords {
+impl fmt::Debug for StderrTail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LastWords").field(&self.lock()).finish()
+        f.debug_tuple("StderrTail").field(&self.lock()).finish()
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
             ("key: ", "-----END PRIVATE KEY----- was refused\nthe end\n"),
         ] {
             let text = format!("one\n{before}-----BEGIN PRIVATE KEY-----\n{key}{after}");
-            let words = LastWords::new(Arc::new(|_| {}));
+            let words = StderrTail::new(Arc::new(|_| {}));
             words.read(text.as_bytes()).await;
             let lines = words.lines();
             assert_eq!(lines.first().map(String::as_str), Some("one"));

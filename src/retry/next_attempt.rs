@@ -5,7 +5,7 @@ use crate::{
 };
 
 /// The call and the service for the next attempt.
-pub(super) enum Again<S, Req> {
+pub(super) enum NextAttempt<S, Req> {
     /// The call, and the service that takes its next attempt.
     Kept(Req, S),
     /// The last permitted attempt has moved the call.
@@ -34,7 +34,7 @@ impl Moved {
     }
 }
 
-impl<S, Req: ToolCall> Again<S, Req> {
+impl<S, Req: ToolCall> NextAttempt<S, Req> {
     /// The call, unless it was moved.
     #[inline]
     pub(super) fn call(&self) -> Option<&Req> {

@@ -3,7 +3,7 @@ use tokio::sync::watch;
 
 /// Counts what the close of a client waits for, and ends calls that take too long.
 #[derive(Clone, Debug)]
-pub(super) struct Census {
+pub(super) struct InFlight {
     /// Calls and requests that run.
     calls: watch::Sender<usize>,
     /// Connections and processes that are not closed yet.
@@ -12,7 +12,7 @@ pub(super) struct Census {
     cut: watch::Sender<bool>,
 }
 
-impl Census {
+impl InFlight {
     pub(super) fn new() -> Self {
         Self {
             calls: watch::Sender::new(0),

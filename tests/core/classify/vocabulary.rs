@@ -4,7 +4,7 @@ use super::{classified_by, seconds, verdict};
 use crate::support::Answer;
 use mcp_resilience::{
     Class, Delivery, Failure,
-    classify::{ClassifyLayer, Words},
+    classify::{ClassifyLayer, Vocabulary},
     failure::{BoxError, Code, RpcError},
 };
 use serde_json::{Value, json};
@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 #[error("the call failed")]
 struct Theirs(RpcError);
 
-fn words() -> Words {
-    Words::new()
+fn vocabulary() -> Vocabulary {
+    Vocabulary::new()
         .code("E_BUSY", Class::AtCapacity)
         .refusal_code("E_QUOTA", Class::RateLimited)
         .code(-32105, Class::Unavailable)
@@ -29,10 +29,10 @@ fn words() -> Words {
         .envelope_in("fault")
 }
 
-async fn failure_of(words: Words, thrown: Result<Answer, BoxError>) -> Failure {
+async fn failure_of(words: Vocabulary, thrown: Result<Answer, BoxError>) -> Failure {
     let layer = ClassifyLayer::new()
-        .words(words)
-        .rule(|theirs: &Theirs| Some(ClassifyLayer::new().name(theirs.0.clone())));
+        .vocabulary(words)
+        .rule(|theirs: &Theirs| Some(ClassifyLayer::new().classify(theirs.0.clone())));
     classified_by(layer, thrown).await.unwrap_err()
 }
 
@@ -61,7 +61,7 @@ async fn a_code_of_the_user_is_known_in_every_place_and_is_a_refusal_only_if_the
         (in_meta, Class::AtCapacity, Unknown, None),
     ];
     for (answer, class, delivery, wait) in cases {
-        let failure = failure_of(words(), Ok(answer.clone())).await;
+        let failure = failure_of(vocabulary(), Ok(answer.clone())).await;
         assert_eq!(
             verdict(&failure),
             (class, delivery, wait, None),
@@ -72,28 +72,28 @@ async fn a_code_of_the_user_is_known_in_every_place_and_is_a_refusal_only_if_the
 
 #[tokio::test]
 async fn codes_of_the_user_win_over_built_in_codes() {
-    let words = || {
-        Words::new()
+    let vocabulary = || {
+        Vocabulary::new()
             .code("rate_limited", Class::Disabled)
             .code("upstream_error", Class::Upstream)
             .text_begins("Unknown tool: ", Class::Blocked)
             .wait_millis("retryAfter")
     };
     let envelope = json!({"code": "RATE_LIMITED", "retryAfter": 2000});
-    let failure = failure_of(words(), Ok(Answer::envelope(envelope))).await;
+    let failure = failure_of(vocabulary(), Ok(Answer::envelope(envelope))).await;
     let expected = (Class::Disabled, Delivery::Unknown, seconds(2), None);
     assert_eq!(verdict(&failure), expected);
     // The promise of the documented code is not his.
     let envelope = json!({"code": "upstream_error"});
-    let failure = failure_of(words(), Ok(Answer::envelope(envelope))).await;
+    let failure = failure_of(vocabulary(), Ok(Answer::envelope(envelope))).await;
     let expected = (Class::Upstream, Delivery::Unknown, None, None);
     assert_eq!(verdict(&failure), expected);
-    let failure = failure_of(words(), Ok(Answer::flagged("Unknown tool: x"))).await;
+    let failure = failure_of(vocabulary(), Ok(Answer::flagged("Unknown tool: x"))).await;
     assert_eq!(failure.class(), Class::Blocked);
     // Of several, the first.
-    let twice = words().code("rate_limited", Class::Forbidden);
-    let layer = ClassifyLayer::new().words(twice);
-    let layer = layer.words(Words::new().code("rate_limited", Class::Crash));
+    let twice = vocabulary().code("rate_limited", Class::Forbidden);
+    let layer = ClassifyLayer::new().vocabulary(twice);
+    let layer = layer.vocabulary(Vocabulary::new().code("rate_limited", Class::Crash));
     let answer = Answer::envelope(json!({"code": "rate_limited"}));
     let failure = classified_by(layer, Ok(answer)).await.unwrap_err();
     assert_eq!(failure.class(), Class::Disabled);
@@ -102,14 +102,14 @@ async fn codes_of_the_user_win_over_built_in_codes() {
 #[tokio::test]
 async fn a_user_cannot_change_the_meaning_of_a_wait_or_of_an_explicit_no() {
     let no = json!({"code": "E_QUOTA", "cooldown": 3, "retryable": false});
-    let failure = failure_of(words(), Ok(Answer::envelope(no))).await;
+    let failure = failure_of(vocabulary(), Ok(Answer::envelope(no))).await;
     assert_eq!(failure.retryable(), Some(false));
     let wait = json!({"cooldown": 3});
-    let failure = failure_of(words(), Ok(Answer::envelope(wait))).await;
+    let failure = failure_of(vocabulary(), Ok(Answer::envelope(wait))).await;
     let expected = (Class::Tool, Delivery::Executed, seconds(3), None);
     assert_eq!(verdict(&failure), expected);
     // An empty beginning would be every text's.
-    let all = Words::new().refusal_begins("", Class::RateLimited);
+    let all = Vocabulary::new().refusal_begins("", Class::RateLimited);
     let failure = failure_of(all, Ok(Answer::flagged("booked"))).await;
     assert_eq!(failure.class(), Class::Tool);
 }
@@ -120,7 +120,7 @@ async fn the_users_codes_also_classify_a_json_rpc_error_inside_a_classified_fail
     use Delivery::{Refused, Unknown};
     type Made = fn(RpcError) -> BoxError;
     let bare: Made = BoxError::from;
-    let made: Made = |error| ClassifyLayer::new().name(error).into();
+    let made: Made = |error| ClassifyLayer::new().classify(error).into();
     let by_rule: Made = |error| Theirs(error).into();
     #[rustfmt::skip]
     let cases = [
@@ -139,7 +139,7 @@ async fn the_users_codes_also_classify_a_json_rpc_error_inside_a_classified_fail
             let is_documented = code == Code::from("rate_limited");
             let is_told = is_documented && !how(error.clone()).is::<Failure>();
             let delivery = if is_told { Refused } else { delivery };
-            let failure = failure_of(words(), Err(how(error.clone()))).await;
+            let failure = failure_of(vocabulary(), Err(how(error.clone()))).await;
             assert_eq!(
                 verdict(&failure),
                 (class, delivery, wait, None),
@@ -150,14 +150,14 @@ async fn the_users_codes_also_classify_a_json_rpc_error_inside_a_classified_fail
         }
     }
     // A promise of the built-in code does not hold for the user's code.
-    let own = Words::new().code("rate_limited", Class::RateLimited);
+    let own = Vocabulary::new().code("rate_limited", Class::RateLimited);
     let error = RpcError::new(-32000, "x", Some(json!({"code": "rate_limited"})));
-    let named = ClassifyLayer::new().name(error);
+    let named = ClassifyLayer::new().classify(error);
     assert_eq!(named.delivery(), Refused);
     let failure = failure_of(own, Err(named.into())).await;
     assert_eq!(failure.delivery(), Unknown);
     // A status wins over a number.
-    let own = Words::new().refusal_code(-32000, Class::Unavailable);
+    let own = Vocabulary::new().refusal_code(-32000, Class::Unavailable);
     let error = RpcError::new(-32000, "x", None);
     let unauthorized = Failure::unauthorized("")
         .with_status(401)
@@ -168,7 +168,7 @@ async fn the_users_codes_also_classify_a_json_rpc_error_inside_a_classified_fail
     let error = RpcError::new(-32000, "x", Some(json!({"code": "E_BUSY"})));
     let refused = Failure::new(Class::RateLimited, "").before_running();
     let refused = refused.with_rpc_error(error);
-    let failure = failure_of(words(), Err(refused.into())).await;
+    let failure = failure_of(vocabulary(), Err(refused.into())).await;
     let expected = (Class::AtCapacity, Refused, None, None);
     assert_eq!(verdict(&failure), expected);
 }

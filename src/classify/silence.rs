@@ -22,7 +22,7 @@ thread_local! {
 /// Call it once at the start of a server that logs its calls. It sets a hook for the whole process.
 /// The hook passes all other panics to the hook that was there before. A panic that the tool itself
 /// catches is hidden as well.
-pub fn hush_panics() {
+pub fn silence_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = panic::take_hook();
@@ -39,7 +39,7 @@ pub fn hush_panics() {
 
 /// Runs foreign code, and makes a failure of its panic, so that nothing else has to report it.
 #[inline]
-pub(super) fn catch_hushed<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
+pub(super) fn catch_silenced<T>(run: impl FnOnce() -> T) -> Result<T, Failure> {
     DEPTH.set(DEPTH.get() + 1);
     let caught = catch_panic(run);
     DEPTH.set(DEPTH.get() - 1);

@@ -8,13 +8,13 @@ use std::{
 ///
 /// `Classify` catches panics of tools. This is for code outside of it: closures and layers of the
 /// user, and values that panic when they are dropped.
-pub(crate) struct Net<F> {
+pub(crate) struct CatchPanics<F> {
     // `None` once it is over.
     future: Option<Pin<Box<F>>>,
 }
 
-impl<F> Net<F> {
-    pub(crate) fn under(future: F) -> Self {
+impl<F> CatchPanics<F> {
+    pub(crate) fn new(future: F) -> Self {
         Self {
             future: Some(Box::pin(future)),
         }
@@ -27,7 +27,7 @@ impl<F> Net<F> {
     }
 }
 
-impl<F: Future> Future for Net<F> {
+impl<F: Future> Future for CatchPanics<F> {
     type Output = Result<F::Output, Failure>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -42,7 +42,7 @@ impl<F: Future> Future for Net<F> {
     }
 }
 
-impl<F> Drop for Net<F> {
+impl<F> Drop for CatchPanics<F> {
     fn drop(&mut self) {
         self.let_go();
     }
