@@ -99,6 +99,8 @@ async fn a_refusal_with_an_unknown_message_starts_a_probe_of_the_session() {
         (422, r#"{"detail":"who are you?"}"#),
         (440, "Login timeout"),
         (500, "Internal Server Error"),
+        (500, r#"{"error":"unknown session"}"#),
+        (503, "Session not found"),
         (
             500,
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"KeyError"}}"#,
@@ -131,16 +133,34 @@ async fn a_refusal_with_an_unknown_message_starts_a_probe_of_the_session() {
 }
 
 #[tokio::test]
-async fn a_server_error_that_names_the_session_has_lost_it_and_may_have_run_the_call() {
-    for body in ["Session not found", r#"{"error":"unknown session"}"#] {
-        let server = forgetful(500, body, |_, _| None).await;
+async fn a_server_error_that_names_a_session_does_not_end_one_that_answers_a_ping() {
+    for (code, class, body) in [
+        (500, "upstream", "Session not found"),
+        (500, "upstream", r#"{"error":"unknown session"}"#),
+        (502, "upstream", r#"{"message":"Session not found"}"#),
+        (503, "unavailable", r#"{"message":"Session not found"}"#),
+        (
+            500,
+            "upstream",
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#,
+        ),
+    ] {
+        let alive = |id: &Value, _| Some(result(id, &json!({})));
+        let server = forgetful(code, body, alive).await;
         let log = Log::default();
         let client = connect(&server, &log).await;
         assert!(!is_good(&client).await, "{body}");
         let line = log.line();
-        assert_eq!(line["class"], "session_lost", "{line}");
+        assert_eq!(line["class"], class, "{line}");
         assert_eq!(line["delivery"], "unknown", "{line}");
-        assert!(is_good(&client).await, "{body}");
+        within("the ping after the one in a new session", async {
+            while server.count("ping") < 2 {
+                sleep(10 * MS).await;
+            }
+        })
+        .await;
+        assert!(!is_good(&client).await, "{body}");
+        assert_eq!(client.handle().generation(), 1, "{code} {body}");
     }
 }
 

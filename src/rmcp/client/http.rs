@@ -62,8 +62,8 @@ const CALLS: usize = 4096;
 /// |---|---|---|
 /// | nothing listens, no such host | `Connection` | not sent |
 /// | the connection broke later | `Connection` | unknown |
-/// | any 4xx, or a JSON-RPC error, with the text of an SDK for a lost session, on a connection that has one | `SessionLost` | refused |
-/// | a 5xx with such a text, or 404 or 410 without one, on a connection that has a session | `SessionLost` | unknown |
+/// | any 4xx, or a JSON-RPC error with a status 2xx, with the text of an SDK for a lost session, on a connection that has one | `SessionLost` | refused |
+/// | 404 or 410 without such a text, on a connection that has a session | `SessionLost` | unknown |
 /// | 401, 403 | `Unauthorized`, `Forbidden` | refused |
 /// | 408 with a `Retry-After`: the request did not arrive (RFC 9110, section 15.5.9) | `Timeout` | refused |
 /// | 408 without: servers with a slow handler send it too | `Timeout` | unknown |
@@ -80,7 +80,8 @@ const CALLS: usize = 4096;
 /// JSON-RPC error -32023, only its `retryAfterMs` counts. A `Retry-After` beside a status 200 is the
 /// wait of an error or a flagged result in the body. It never permits a repeat.
 ///
-/// Most of these 4xx and a 500 leave open whether the session is lost. If the server has answered the
+/// Most of these 4xx, a 500, and any other 5xx with the text of an SDK for a lost session leave open
+/// whether the session is lost: a tool's own backend may have lost one. If the server has answered the
 /// `ping` after the dial, another one tells.
 ///
 /// An answer without an id belongs to its request, since there is no other. A complete body or stream

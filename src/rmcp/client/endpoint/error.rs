@@ -153,7 +153,8 @@ impl HttpRefusal {
             .by_status(said.as_ref())
             .or_else(|| {
                 let said = said.as_ref()?;
-                let is_named = self.error.is_some() || word(said).is_some();
+                let is_named = word(said).is_some()
+                    || self.error.is_some() && !self.may_name_another_session(said);
                 is_named.then(|| (said.class(), said.delivery()))
             })
             .unwrap_or_else(|| (self.class(), Delivery::Unknown));
@@ -206,13 +207,14 @@ impl HttpRefusal {
 
     /// Whether the session may be lost, although nothing that is known says so. Errors of JSON-RPC itself
     /// are about the request, and so are some statuses. A server that does not expect an unknown session
-    /// fails with a 500.
+    /// fails with a 500. With any other server error, the text of a lost session is needed.
     fn may_mean_session(&self) -> bool {
         let is_of_request = |error: &RpcError| matches!(error.code, -32700 | -32603..=-32601);
         let is_open = match self.status.as_u16() {
             401 | 403 | 408 | 413..=415 | 429 => false,
             400..=499 => !self.error.as_ref().is_some_and(is_of_request),
-            status => status == 500,
+            500 => true,
+            status => status > 500 && self.says_session_is_gone(),
         };
         self.had_session && is_open
     }
@@ -256,10 +258,6 @@ impl HttpRefusal {
                 return Some((Class::SessionLost, Delivery::Unknown));
             }
         }
-        // It may have run into that after the tool ran.
-        if self.had_session && self.status.is_server_error() && self.says_session_is_gone() {
-            return Some((Class::SessionLost, Delivery::Unknown));
-        }
         let header = self.retry_after.as_deref();
         let has_time = header.and_then(retry_after::in_header).is_some();
         let is_refusal = match self.status.as_u16() {
@@ -291,6 +289,12 @@ impl HttpRefusal {
             Class::Upstream
         };
         class_of_status(self.status.as_u16()).unwrap_or(other)
+    }
+
+    /// Whether the text may be about the session of a tool with its own backend: with a server error,
+    /// tools fail too.
+    fn may_name_another_session(&self, said: &Failure) -> bool {
+        self.status.is_server_error() && said.class() == Class::SessionLost
     }
 
     fn says_session_is_gone(&self) -> bool {
