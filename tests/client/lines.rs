@@ -1,5 +1,8 @@
 //! The messages that are found in the lines of a server, in each form.
 
+#[path = "../rmcp/support/traced.rs"]
+mod traced;
+
 use mcp_resilience::rmcp::client::line_transport;
 use rmcp::{
     RoleClient,
@@ -11,6 +14,7 @@ use rmcp::{
 };
 use std::io::Cursor;
 use tokio::io::sink;
+use traced::Traced;
 
 /// The most requests and notifications that are read in one line.
 const MESSAGES: usize = 4096;
@@ -189,6 +193,21 @@ async fn an_answer_in_another_writing_ends_its_call() {
 }
 
 #[tokio::test]
+async fn a_blank_that_json_does_not_allow_makes_an_answer_unreadable() {
+    for blank in ['\u{a0}', '\u{b}', '\u{c}', '\u{85}', '\u{2028}'] {
+        for text in [
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{blank}{{"content":[]}}}}"#),
+            format!(r#"{{"jsonrpc":"2.0",{blank}"id":{blank}1,"result":{{"content":[]}}}}"#),
+        ] {
+            assert_eq!(found(&text).await, "-1", "{text:?}");
+        }
+        let around =
+            format!(r#"{blank}{{"jsonrpc":"2.0","id":1,"result":{{"content":[]}}}}{blank}"#);
+        assert_eq!(found(&around).await, "+1", "{around:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_line_of_a_log_ends_no_call_whatever_members_it_has() {
     for text in [
         r#"{"level":"error","error":"disk full","id":1}"#,
@@ -227,6 +246,21 @@ async fn a_text_costs_no_more_than_a_few_thousand_messages() {
     let many = "1,".repeat(1024 * 1024);
     let many = format!(r#"{{"jsonrpc":"2.0","id":1,"result":[{many}1]}}"#);
     assert_eq!(found(&many).await, "-1");
+    let many = "\"a\":0,".repeat(1024);
+    let many = format!(r#"{{{many}"jsonrpc":"2.0","id":1,"result":{{"content":[]}}}}"#);
+    assert_eq!(found(&many).await, "-1");
+}
+
+#[tokio::test]
+async fn a_text_is_reported_once_with_the_number_of_its_parts() {
+    let traced = Traced::begin();
+    assert_eq!(found(&"{}".repeat(10)).await, "");
+    let events = traced.end();
+    let [event] = &events[..] else {
+        panic!("{events:?}");
+    };
+    let error = event["fields"]["error"].as_str().unwrap();
+    assert!(error.ends_with("begins with: {}; and 9 more"), "{error}");
 }
 
 #[tokio::test]

@@ -156,6 +156,10 @@ fn written_otherwise() -> Vec<Case> {
         (good.replace("\"id\"", "\"ID\""), ALL, Good("good")),
         (good.replace("good", "good\\ud83d"), ALL, Good("good\u{fffd}")),
         (result(r#"{"content":["good"]}"#), ALL, Good("good")),
+        // Blanks that are no JSON.
+        (result("\u{a0}{\"content\":[]}"), ALL, Unreadable("not json")),
+        (result("\u{b}{\"content\":[]}"), ALL, Unreadable("not json")),
+        (format!("\u{c}{good}\u{a0}"), ALL, Good("good")),
         // Characters that are not line ends.
         (format!("[{good}]$STAY"), &[Stdio], Good("good")),
         (format!("{good} and more$STAY"), &[Stdio], Good("good")),

@@ -4,13 +4,18 @@
 use serde::de::IgnoredAny;
 use serde_json::{Deserializer, Error};
 
+/// Whether JSON allows the character between its parts. Other blanks end no part, and are no JSON.
+pub(in crate::rmcp) fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
 /// The value that a text begins with, and the rest.
 ///
 /// # Errors
 ///
 /// If it is not JSON.
 pub(in crate::rmcp) fn value(text: &str) -> Result<(&str, &str), Error> {
-    let text = text.trim_start();
+    let text = text.trim_start_matches(is_space);
     let mut values = Deserializer::from_str(text).into_iter::<IgnoredAny>();
     match values.next() {
         Some(Err(error)) => Err(error),
@@ -19,12 +24,14 @@ pub(in crate::rmcp) fn value(text: &str) -> Result<(&str, &str), Error> {
 }
 
 /// The members of the object that a text begins with, in their order, and its length. `None` if it is
-/// not JSON.
-pub(in crate::rmcp) fn object(text: &str) -> Option<(Members<'_>, usize)> {
-    let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
+/// not JSON, or has more members than that.
+pub(in crate::rmcp) fn object(text: &str, most: usize) -> Option<(Members<'_>, usize)> {
     let mut members = Vec::new();
     let mut rest = text.strip_prefix('{')?.trim_start_matches(is_space);
     while !(members.is_empty() && rest.starts_with('}')) {
+        if members.len() >= most {
+            return None;
+        }
         let (name, after) = value(rest).ok().filter(|(name, _)| name.starts_with('"'))?;
         let after = after.trim_start_matches(is_space).strip_prefix(':')?;
         let (written, after) = value(after.trim_start_matches(is_space)).ok()?;
@@ -43,7 +50,8 @@ pub(in crate::rmcp) fn object(text: &str) -> Option<(Members<'_>, usize)> {
 /// The members of an object. A text that is not an object has none.
 #[cfg(feature = "rmcp")]
 pub(in crate::rmcp) fn members(text: &str) -> Members<'_> {
-    object(text.trim_start()).map_or_else(|| Members(Vec::new()), |(members, _)| members)
+    object(text.trim_start_matches(is_space), usize::MAX)
+        .map_or_else(|| Members(Vec::new()), |(members, _)| members)
 }
 
 pub(in crate::rmcp) struct Members<'a>(Vec<(String, &'a str)>);

@@ -1,3 +1,4 @@
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// How much of a name or a value is examined, in bytes.
@@ -163,7 +164,7 @@ impl Scan {
                 self.name = std::mem::take(&mut self.token);
                 self.is_value = true;
                 // It may be written with escapes.
-                let name: Option<String> = serde_json::from_slice(&self.name).ok();
+                let name: Option<String> = value(&self.name);
                 match name.as_deref() {
                     Some("method") => {
                         self.has_method = true;
@@ -192,24 +193,29 @@ impl Scan {
     }
 
     fn end_value(&mut self) {
-        let value = std::mem::take(&mut self.token);
+        let token = std::mem::take(&mut self.token);
         let is_id = std::mem::take(&mut self.is_id);
         let is_method = std::mem::take(&mut self.is_method);
         if !std::mem::take(&mut self.is_value) {
             return;
         }
         if is_id {
-            self.id = id(&value);
+            self.id = id(&token);
         }
         if is_method {
-            self.method = serde_json::from_slice(&value).ok();
+            self.method = value(&token);
         }
     }
 }
 
 fn id(token: &[u8]) -> Option<Value> {
-    let id = serde_json::from_slice(token).ok();
-    id.filter(|id: &Value| !id.is_null())
+    value(token).filter(|id: &Value| !id.is_null())
+}
+
+/// The value in a token. Blanks around it that JSON does not allow do not hide it.
+fn value<T: DeserializeOwned>(token: &[u8]) -> Option<T> {
+    let text = str::from_utf8(token).ok()?;
+    serde_json::from_str(text.trim()).ok()
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@
 //! | such a flag under `is_error`, `IsError` and the like | the flag |
 //! | a block that rmcp cannot read | without `annotations` and `_meta`, if that helps; else a text block that names its type and the reason |
 //! | no block can be read, and there is no `structuredContent` | unreadable |
-//! | invalid JSON, the syntax of another language (`{'id': 1}`), nested deeper than 127, longer than 16 MiB, more than 1,048,576 values | unreadable, if a scan finds a running id |
+//! | invalid JSON, the syntax of another language (`{'id': 1}`), nested deeper than 127, longer than 16 MiB, more than 1,048,576 values, more than 1,024 members of the message itself | unreadable, if a scan finds a running id |
 //! | a request or a notification without `jsonrpc`, with null members, or a notification whose `params` are not an object | repaired |
 //! | a notification with an id, or with a `_meta` that is not an object | that notification |
 //! | `tools/listChanged` and the like | `notifications/tools/list_changed` |

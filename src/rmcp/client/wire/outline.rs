@@ -1,10 +1,12 @@
 use crate::{json, rmcp::wire::raw};
-use serde::de::Error;
 use serde_json::Value;
 
 /// The most values that are read in one message, so that the cost of a line is a small multiple of
 /// its length.
 const VALUES: usize = 1024 * 1024;
+
+/// The same for the members of a message itself, which are kept all together. JSON-RPC knows six.
+const MEMBERS: usize = 1024;
 
 /// The longest text that may be an id, in bytes.
 const ID: usize = 256;
@@ -21,13 +23,14 @@ impl<'a> Outline<'a> {
     ///
     /// # Errors
     ///
-    /// If it is not JSON.
-    pub(super) fn read(text: &'a str) -> serde_json::Result<(Self, usize)> {
-        match raw::object(text) {
+    /// If it is not JSON, or has too many members.
+    pub(super) fn read(text: &'a str) -> Result<(Self, usize), String> {
+        match raw::object(text, MEMBERS) {
             Some((members, length)) => Ok((Self(members), length)),
-            None => Err(raw::value(text)
-                .err()
-                .unwrap_or_else(|| Error::custom("it is not an object"))),
+            None => Err(match raw::value(text) {
+                Ok(_) => format!("it has more than {MEMBERS} members"),
+                Err(error) => format!("it is not json: {error}"),
+            }),
         }
     }
 

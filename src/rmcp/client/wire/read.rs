@@ -6,7 +6,7 @@ use super::{
     outline::Outline,
     surrogates::without_halves,
 };
-use crate::rmcp::wire::Scan;
+use crate::rmcp::wire::{Scan, raw};
 use ::rmcp::model::ServerJsonRpcMessage;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -80,14 +80,16 @@ fn broken(unreadable: Unreadable, asked: &Asked) -> Found {
 }
 
 fn of_bytes(bytes: &[u8], pending: &mut impl Pending, is_last: bool) -> Vec<Found> {
-    let text = String::from_utf8_lossy(bytes);
-    let text = text.trim_start_matches('\u{feff}').trim();
+    let whole = String::from_utf8_lossy(bytes);
+    let text = whole.trim_start_matches('\u{feff}').trim();
     // JSON as a text in JSON.
     let inner = text.starts_with('"').then(|| serde_json::from_str(text));
     let inner: Option<String> = inner.and_then(Result::ok);
     let inner = inner.filter(|inner| inner.trim_start().starts_with(['{', '[']));
-    // rmcp reads neither several messages in a text nor a byte order mark.
-    let is_alone = inner.is_none() && text.len() == bytes.trim_ascii().len();
+    // rmcp reads neither several messages in a text nor a byte order mark, nor blanks that are no JSON.
+    let is_alone = inner.is_none()
+        && matches!(whole, Cow::Borrowed(_))
+        && text.len() == whole.trim_matches(raw::is_space).len();
     let text = without_halves(inner.as_deref().unwrap_or(text));
     let is_alone = is_alone && matches!(text, Cow::Borrowed(_));
     let reader = Reader {
@@ -182,7 +184,7 @@ impl<P: Pending> Reader<'_, P> {
                 self.whole(&outline, &text[..length], is_alone);
                 length
             }
-            Err(error) => self.broken(text, &format!("it is not json: {error}")),
+            Err(reason) => self.broken(text, &reason),
         }
     }
 
@@ -253,7 +255,7 @@ impl<P: Pending> Reader<'_, P> {
         1
     }
 
-    /// The same for a text that is not JSON.
+    /// The same for a text that is not JSON, or has too many members.
     fn broken(&mut self, text: &str, reason: &str) -> usize {
         let mut scan = Scan::default();
         let length = scan.feed(text.as_bytes());
