@@ -151,6 +151,15 @@ impl<L, M> ResilienceLayer<L, M> {
         (self.guard(connection), handle)
     }
 
+    /// How long a call waits for a connection and its readiness.
+    #[cfg(feature = "rmcp-client")]
+    pub(crate) fn ready_timeout_of_a_call<T, P>(
+        &self,
+        reconnect: &ReconnectLayer<T, P>,
+    ) -> std::time::Duration {
+        reconnect.ready_timeout_of_a_call(self.retry.retry_window())
+    }
+
     fn guard<S>(&self, inner: S) -> Resilience<L::Service, M>
     where
         L: Layer<S>,

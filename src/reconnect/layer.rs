@@ -69,6 +69,13 @@ impl<T, P> ReconnectLayer<T, P> {
         self
     }
 
+    /// How long a call with this deadline waits for a connection and its readiness.
+    #[cfg(feature = "rmcp-client")]
+    pub(crate) fn ready_timeout_of_a_call(&self, deadline: Option<Duration>) -> Duration {
+        let longest = longest_wait(deadline).unwrap_or(Duration::MAX);
+        self.settings.ready_timeout.min(longest)
+    }
+
     /// Wraps a connector. `wrap` changes each connection, and `name` each error. A call waits for a
     /// connection for at most half of the window. The observers are used if the layer has none of its
     /// own.
@@ -96,10 +103,15 @@ impl<T, P> ReconnectLayer<T, P> {
             name,
         );
         let mut settings = self.settings.clone();
-        settings.longest_wait_of_a_call = deadline.map(|deadline| deadline / 2);
+        settings.longest_wait_of_a_call = longest_wait(deadline);
         settings.observers = settings.observers.or(observers);
         Reconnect::with(dial, settings)
     }
+}
+
+/// A call waits for at most half of its time, so that its failure says why there is no connection.
+fn longest_wait(deadline: Option<Duration>) -> Option<Duration> {
+    deadline.map(|deadline| deadline / 2)
 }
 
 impl<M, T, P> Layer<M> for ReconnectLayer<T, P>

@@ -172,7 +172,12 @@ impl<C: Connector> ClientBuilder<C> {
     /// Builds the client, which connects at the first call. The first call has no hints from the
     /// server, so it is not repeated unless [`hints`](Self::hints) permit it.
     pub fn build(self) -> Client {
-        let shared = Shared::new(self.catalog).with_policies(self.resilience.policies());
+        // Only a part of the time in which a call waits for its connection to be ready.
+        let ready_timeout = self.resilience.ready_timeout_of_a_call(&self.reconnect);
+        let shared = Shared {
+            longest_opening: ready_timeout / 2,
+            ..Shared::new(self.catalog).with_policies(self.resilience.policies())
+        };
         if let Some(run) = self.on_connect {
             shared.kept.set_on_connect(run);
         }

@@ -4,6 +4,7 @@ use super::{
     errors,
     in_flight::{InFlight, Member},
     lister::{Lister, Pauses},
+    opening::Opened,
     running::{Input, Running},
     transport_parts::TransportParts,
     waiting,
@@ -37,14 +38,17 @@ type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// One connection to a server, made by a connector.
 ///
-/// It is ready until the transport is known to be closed. Every call has its own request id. A call
-/// that is dropped, or takes longer than the connector's `call_timeout`, is cancelled at the server
-/// by `notifications/cancelled`. Without a `call_timeout`, only the attempt timeout of
+/// It is ready until the transport is known to be closed. In a new session over HTTP, it is ready once
+/// the stream for messages of the server's own is open or refused, or after 500 ms.
+///
+/// Every call has its own request id. A call that is dropped, or takes longer than the connector's
+/// `call_timeout`, is cancelled at the server by `notifications/cancelled`. Without a `call_timeout`, only the attempt timeout of
 /// [`ResilienceLayer`](crate::ResilienceLayer) limits a call. The connection is closed in the
 /// background when its last clone is dropped and its last call has ended.
 #[derive(Clone)]
 pub struct Connection {
     inner: Arc<Inner>,
+    opened: Opened,
 }
 
 pub(super) struct Inner {
@@ -222,6 +226,11 @@ impl Connection {
         self.inner.lister.catalog()
     }
 
+    /// Waits for the standing stream of a new session. No limit of a request counts this time.
+    pub(super) async fn opened(&self) {
+        self.inner.parts.opening.wait().await;
+    }
+
     /// Waits for the answer to a request on [`peer`](Self::peer), for at most this time.
     pub(super) async fn ask<T>(
         &self,
@@ -262,6 +271,7 @@ impl From<Inner> for Connection {
     fn from(inner: Inner) -> Self {
         Self {
             inner: Arc::new(inner),
+            opened: Opened::default(),
         }
     }
 }
@@ -271,11 +281,12 @@ impl Service<ClientCall> for Connection {
     type Error = Failure;
     type Future = BoxFuture<Result<Answer, Failure>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         if self.inner.peer.is_transport_closed() {
             return Poll::Ready(Err(self.inner.gone()));
         }
-        Poll::Ready(Ok(()))
+        // Here, and not in the call, whose limits have no part in it.
+        self.opened.poll(&self.inner.parts.opening, cx).map(Ok)
     }
 
     fn call(&mut self, mut call: ClientCall) -> Self::Future {

@@ -43,8 +43,8 @@ const CALLS: usize = 4096;
 /// A broken stream is resumed by `GET`, which runs nothing, if the server gave it event ids. If it
 /// cannot be resumed, the call fails at once. The stream for messages of the server's own is opened
 /// again as long as the connection lives, after pauses from 1 s to 30 s, unless the server has none.
-/// No stream is opened earlier than the server asked, by `retry` or by `Retry-After`. The first call
-/// of a session waits for it for up to 500 ms after the handshake.
+/// No stream is opened earlier than the server asked, by `retry` or by `Retry-After`. All requests of a
+/// session but pings and lists wait for it first, for up to 500 ms, outside of their own limits.
 ///
 /// If the URL begins with `https`, one of reqwest's TLS features is needed; `rmcp-client-https` turns
 /// one on.
@@ -80,9 +80,8 @@ const CALLS: usize = 4096;
 /// JSON-RPC error -32023, only its `retryAfterMs` counts. A `Retry-After` beside a status 200 is the
 /// wait of an error or a flagged result in the body. It never permits a repeat.
 ///
-/// Most of these 4xx, a 500, and any other 5xx with the text of an SDK for a lost session leave open
-/// whether the session is lost: a tool's own backend may have lost one. If the server has answered the
-/// `ping` after the dial, another one tells.
+/// Most of these 4xx, a 500, and any 5xx with such a text leave open whether the session is lost. If
+/// the server has answered the `ping` after the dial, another one tells.
 ///
 /// An answer without an id belongs to its request, since there is no other. A complete body or stream
 /// without a readable answer, or with the answer to another request, is `InvalidOutput`, executed. So
@@ -318,18 +317,18 @@ impl<H: ClientHandler + Clone> Service<()> for Http<H> {
     fn call(&mut self, (): ()) -> Self::Future {
         let connector = self.clone();
         Box::pin(async move {
-            let known = Known::default();
-            let transport = connector.transport(known.clone());
             let settings = connector.settings.clone();
             let shared = settings.shared();
+            let known = Known::new(shared.opening());
             let parts = TransportParts {
                 session: Some(Arc::clone(&known.session)),
                 unread: known.unread.clone(),
                 incoming: known.incoming.clone(),
+                opening: known.opening.clone(),
                 renews_token: connector.credentials.is_some(),
                 ..TransportParts::new(connector.route())
             };
-            let inner = dial(settings, &shared, parts, transport).await;
+            let inner = dial(settings, &shared, parts, connector.transport(known.clone())).await;
             Ok(inner.map_err(|failure| known.explain(failure))?.into())
         })
     }

@@ -191,7 +191,7 @@
 //   announced  call  lister  settings  tool_changes
 //   catalog  errors  transport_parts
 //   endpoint/ (HTTP)
-//   abandoned  in_flight  kept  pages  progress  running  tool_change  waiting
+//   abandoned  in_flight  kept  opening  pages  progress  running  tool_change  waiting
 //   process/ (child processes)  wire/ (messages)
 //
 // The three folders know no client.
@@ -217,6 +217,7 @@ mod in_flight;
 mod kept;
 mod keys;
 mod lister;
+mod opening;
 mod pages;
 mod process;
 mod progress;

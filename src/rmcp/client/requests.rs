@@ -26,10 +26,13 @@ type Cursor = Option<PaginatedRequestParams>;
 /// Requests other than calls.
 ///
 /// Each waits for a connection, ends within the
-/// [`request_timeout`](super::ClientBuilder::request_timeout), and replaces a lost connection. If it
-/// was not sent or the session was lost, it is made once more on a new connection; requests of
-/// [`with_peer`](Self::with_peer) are not. They leave no line in the call log. If a tool passes on
-/// the failure of one, it does not say whether the tool ran.
+/// [`request_timeout`](super::ClientBuilder::request_timeout), and replaces a lost connection. In a new
+/// session over HTTP, all but pings and lists also wait for up to 500 ms, as calls do, until the server
+/// has answered the request for its stream of messages. No limit counts that wait.
+///
+/// If a request was not sent or the session was lost, it is made once more on a new connection;
+/// requests of [`with_peer`](Self::with_peer) are not. They leave no line in the call log. If a tool
+/// passes on the failure of one, it does not say whether the tool ran.
 impl Client {
     /// Makes requests of your own on the current connection.
     ///
@@ -63,7 +66,10 @@ impl Client {
         let answer = self.parts.handle.with(|made| {
             let connection = inner(&made);
             let answer = Box::pin(request(connection.peer().clone()));
-            async move { connection.ask(limit, answer).await }
+            async move {
+                connection.opened().await;
+                connection.ask(limit, answer).await
+            }
         });
         self.parts.shared.in_flight.counted(answer).await
     }
@@ -190,7 +196,7 @@ impl Client {
     ///
     /// Those of [`with_peer`](Self::with_peer).
     pub async fn ping(&self) -> Result<(), Failure> {
-        self.ask_on(|connection| async move {
+        self.ask_on(false, |connection| async move {
             match connection.ping().await? {
                 ServerResult::EmptyResult(_) => Ok(()),
                 _ => Err(ServiceError::UnexpectedResponse),
@@ -211,7 +217,8 @@ impl Client {
         let ask = |peer: Peer<RoleClient>, ()| async move {
             pages::read_all(list, name, |cursor| page(peer.clone(), cursor)).await
         };
-        let listed = self.ask(&(), ask).await?;
+        let listed = self.ask_on(false, |connection| ask(connection.peer().clone(), ()));
+        let listed = listed.await?;
         Ok(listed.items)
     }
 
@@ -223,11 +230,16 @@ impl Client {
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
-        self.ask_on(|connection| request(connection.peer().clone(), params.clone()))
-            .await
+        let ask = |connection: Connection| request(connection.peer().clone(), params.clone());
+        self.ask_on(true, ask).await
     }
 
-    async fn ask_on<T, F>(&self, mut request: impl FnMut(Connection) -> F) -> Result<T, Failure>
+    /// `may_bring_more`: the server may say more than the answer, on its standing stream.
+    async fn ask_on<T, F>(
+        &self,
+        may_bring_more: bool,
+        mut request: impl FnMut(Connection) -> F,
+    ) -> Result<T, Failure>
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
@@ -236,7 +248,12 @@ impl Client {
             let connection = inner(&made);
             // Boxed: rmcp holds the whole request in it.
             let answer = Box::pin(request(connection.clone()));
-            async move { connection.ask(limit, answer).await.map_err(harmless) }
+            async move {
+                if may_bring_more {
+                    connection.opened().await;
+                }
+                connection.ask(limit, answer).await.map_err(harmless)
+            }
         });
         self.parts.shared.in_flight.counted(answer).await
     }

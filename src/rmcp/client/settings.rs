@@ -1,4 +1,4 @@
-use super::{Catalog, abandoned::Abandoned, in_flight::InFlight, kept::Kept};
+use super::{Catalog, abandoned::Abandoned, in_flight::InFlight, kept::Kept, opening::Opening};
 use crate::{policy::Policies, text};
 use ::rmcp::service::ClientLifecycleMode;
 use std::{sync::Arc, time::Duration};
@@ -23,6 +23,8 @@ pub struct Shared {
     pub(super) abandoned: Abandoned,
     // The tools with a policy by name.
     pub(super) named: Arc<[Box<str>]>,
+    // How long requests wait for the standing stream of a new session.
+    pub(super) longest_opening: Duration,
 }
 
 impl Shared {
@@ -33,6 +35,7 @@ impl Shared {
             kept: Kept::default(),
             abandoned: Abandoned::default(),
             named: Arc::default(),
+            longest_opening: Duration::MAX,
         }
     }
 
@@ -41,6 +44,14 @@ impl Shared {
             named: policies.tool_names().map(Into::into).collect(),
             ..self
         }
+    }
+
+    #[cfg_attr(
+        not(feature = "rmcp-client-http"),
+        allow(dead_code, reason = "only HTTP has such a stream")
+    )]
+    pub(super) fn opening(&self) -> Opening {
+        Opening::within(self.longest_opening)
     }
 
     /// Warns of policies for tools that the server does not list. A missing or incomplete list says

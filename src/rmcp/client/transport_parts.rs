@@ -1,4 +1,4 @@
-use super::{process::Process, progress::Incoming, wire::Unread};
+use super::{opening::Opening, process::Process, progress::Incoming, wire::Unread};
 use crate::call::Route;
 use std::sync::{Arc, OnceLock};
 
@@ -10,6 +10,7 @@ pub(super) struct TransportParts {
     pub(super) session: Option<Arc<OnceLock<Arc<str>>>>,
     pub(super) unread: Unread,
     pub(super) incoming: Incoming,
+    pub(super) opening: Opening,
     // A server that knows callers by their tokens would run a call again under a renewed one.
     pub(super) renews_token: bool,
 }
@@ -22,6 +23,7 @@ impl TransportParts {
             session: None,
             unread: Unread::default(),
             incoming: Incoming::default(),
+            opening: Opening::default(),
             renews_token: false,
         }
     }

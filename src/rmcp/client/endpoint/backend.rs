@@ -154,8 +154,9 @@ impl StreamableHttpClient for Backend {
         if let Some(id) = &session_id {
             self.known.session.get_or_init(|| Arc::clone(id));
         }
-        if is_call(&message) {
-            self.known.standing().await;
+        if may_bring_more(&message) {
+            // Over before, unless the request came past the limits that are around a connection.
+            self.known.opening.wait().await;
         }
         let get = self.get(uri, session_id, auth_header, custom_headers);
         let posted = self.post(&get, &message).await;
@@ -171,7 +172,7 @@ impl StreamableHttpClient for Backend {
             }
             posted => {
                 if is_last_of_handshake && get.session.is_some() {
-                    self.known.is_ready();
+                    self.known.opening.begin();
                 }
                 posted
             }
@@ -201,7 +202,7 @@ impl StreamableHttpClient for Backend {
     ) -> Result<Events> {
         let get = self.get(uri, session_id, auth_header, custom_headers);
         let opened = get.events(last_event_id).await;
-        self.known.standing_is_answered();
+        self.known.opening.end();
         if let Err(error @ StreamableHttpError::ServerDoesNotSupportSse) = opened {
             self.known.may_push.store(false, Relaxed);
             return Err(error);
@@ -210,15 +211,19 @@ impl StreamableHttpClient for Backend {
     }
 }
 
-/// Whether an answer may come over several streams.
-fn is_call(message: &ClientJsonRpcMessage) -> bool {
+/// Whether the server may say more than the answer, on the standing stream.
+fn may_bring_more(message: &ClientJsonRpcMessage) -> bool {
     matches!(
         message,
-        ClientJsonRpcMessage::Request(asked) if matches!(
+        ClientJsonRpcMessage::Request(asked) if !matches!(
             asked.request,
-            ClientRequest::CallToolRequest(_)
-                | ClientRequest::ReadResourceRequest(_)
-                | ClientRequest::GetPromptRequest(_)
+            ClientRequest::InitializeRequest(_)
+                | ClientRequest::DiscoverRequest(_)
+                | ClientRequest::PingRequest(_)
+                | ClientRequest::ListToolsRequest(_)
+                | ClientRequest::ListPromptsRequest(_)
+                | ClientRequest::ListResourcesRequest(_)
+                | ClientRequest::ListResourceTemplatesRequest(_)
         )
     )
 }
