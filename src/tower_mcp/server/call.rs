@@ -150,7 +150,8 @@ impl ServerCall {
         &self.request
     }
 
-    /// The router that has to answer.
+    /// The router that has to answer. An empty router if the call has a [`problem`](Self::problem), since
+    /// no session's router has seen it.
     #[must_use]
     pub fn router(&self) -> &McpRouter {
         self.shared.cancellation.router()

@@ -1,4 +1,6 @@
-use super::{ResilientLayer, ServerAnswer, ServerCall, queue::queue, refused::Refusals};
+use super::{
+    ResilientLayer, ServerAnswer, ServerCall, incoming::Incoming, queue::queue, refused::Refusals,
+};
 use crate::{
     failure::BoxError,
     fatal::{Fatal, startup::OrFatal},
@@ -66,7 +68,9 @@ where
 
     async fn serve_one(mut self, transport: StdioTransport, mut stop: Stop) -> Result<(), Fatal> {
         let life = self.life.clone();
-        let incoming = self.incoming.clone();
+        // Of this client alone: other servers on clones of the layer have ids of their own.
+        let incoming = Incoming::default();
+        self.incoming = incoming.clone();
         self.keys_arrive = true;
         let mut transport = transport.layer(self.clone());
         let handle = transport.handle();
