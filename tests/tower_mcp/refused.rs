@@ -89,6 +89,64 @@ async fn the_line_of_a_call_that_cannot_be_read_has_no_value_out_of_place() {
     shop.leave().await;
 }
 
+#[tokio::test]
+async fn a_call_that_is_refused_without_its_id_leaves_its_line_over_stdio() {
+    let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
+    let with = |id: u64, arguments: &[u8]| {
+        let head = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"get_author","arguments":"#
+        );
+        [head.as_bytes(), arguments, b"}}"].concat()
+    };
+    let deep = format!(r#"{{"title":{}1{}}}"#, "[".repeat(200), "]".repeat(200));
+    let not_json: [&[u8]; 3] = [
+        br#"{"title":1e400}"#,
+        deep.as_bytes(),
+        b"{\"title\":\"D\xffne\"}",
+    ];
+    for arguments in not_json {
+        let id = shop
+            .write_request("tools/call", |id| with(id, arguments))
+            .await;
+        assert_eq!(shop.error_without_id().await["code"], -32700);
+        let wanted = json!({
+            "outcome": "failed", "class": "invalid_input", "code": -32700,
+            "delivery": "not_sent", "tool": "get_author",
+        });
+        assert_has(&shop.line(id).await, &wanted);
+    }
+    // Batches are of an earlier version.
+    let dune = br#"{"title":"Dune"}"#;
+    let first = shop.reserve("tools/call");
+    let second = shop
+        .write_request("tools/call", |second| {
+            let calls = [with(first, dune), with(second, dune)];
+            [b"[", &*calls.join(&b","[..]), b"]"].concat()
+        })
+        .await;
+    assert_eq!(shop.error_without_id().await["code"], -32600);
+    for id in [first, second] {
+        let wanted = json!({
+            "outcome": "failed", "code": -32600, "tool": "get_author",
+            "arguments": {"title": "Dune"},
+        });
+        assert_has(&shop.line(id).await, &wanted);
+    }
+    let of_another_version = |id| {
+        let line = String::from_utf8(with(id, dune)).unwrap();
+        line.replace("2.0", "1.0").into_bytes()
+    };
+    let id = shop.write_request("tools/call", of_another_version).await;
+    assert_eq!(shop.error_without_id().await["code"], -32600);
+    assert_has(
+        &shop.line(id).await,
+        &json!({"outcome": "failed", "code": -32600}),
+    );
+    let later = shop.call("get_author", json!({"title": "Dune"})).await;
+    assert_eq!(later.text(), "Frank Herbert");
+    shop.leave().await;
+}
+
 /// tower-mcp refuses it before any service that could be wrapped.
 #[tokio::test]
 async fn over_http_a_call_that_cannot_be_read_is_refused_without_a_line() {

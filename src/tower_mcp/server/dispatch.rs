@@ -17,7 +17,7 @@ where
     S::Error: Into<BoxError>,
 {
     let _counted = layer.life.running.one_more();
-    let came = layer.incoming.take(&call.request().id);
+    let came = layer.incoming.take_request(call.request());
     let hints = learned::hints(&layer.learned, call.request(), call.router()).await;
     let mut call = call.known(hints);
     let keyed = layer.life.running.keyed().map(|keyed| {

@@ -1,7 +1,11 @@
 use crate::call::{IdempotencyKey, InvalidKey, Method};
-use ::tower_mcp::protocol::RequestId;
+use ::tower_mcp::{
+    RouterRequest,
+    inspection::JsonRpcPayload,
+    protocol::{McpRequest, RequestId},
+};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
     io,
@@ -11,24 +15,48 @@ use std::{
 };
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// How many calls may wait for their turn. If there are more, the oldest are forgotten.
+/// How many calls, and how many bytes of them, may wait for their turn. If there are more, the oldest
+/// are forgotten.
 const MOST: usize = 1 << 14;
+const MOST_BYTES: usize = 16 << 20;
 
 /// All names of a key contain this, in any case.
 const NAME: &[u8] = b"idempotency";
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The calls that came over stdio and have not reached the stack, as they were written.
 ///
 /// tower-mcp keeps only the known members of `_meta`, and answers a call by itself that it cannot
 /// read. So the calls are noted before it.
 #[derive(Clone, Default)]
-pub(super) struct Incoming(Arc<Mutex<VecDeque<Came>>>);
+pub(super) struct Incoming(Arc<Mutex<Waiting>>);
+
+#[derive(Default)]
+struct Waiting {
+    calls: VecDeque<Came>,
+    bytes: usize,
+    batches: u64,
+}
 
 /// A call as it was written.
 #[derive(Debug)]
 pub(super) struct Came {
     id: RequestId,
     request: Vec<u8>,
+    // The number of the batch that it came in.
+    batch: Option<u64>,
+}
+
+/// An error that names no request.
+#[derive(Clone, Copy)]
+pub(super) enum Unnamed {
+    /// The line is not JSON as tower-mcp reads it.
+    Parse,
+    /// The message is not a request of JSON-RPC.
+    Request,
+    /// The batch is not allowed.
+    Batch,
 }
 
 #[derive(Deserialize)]
@@ -48,9 +76,33 @@ impl Came {
         IdempotencyKey::of_request(request["params"]["_meta"].as_object(), None)
     }
 
-    /// The request, which was read once already.
+    /// The request, as far as it can be read.
     pub(super) fn read(&self) -> Value {
-        serde_json::from_slice(&self.request).unwrap_or_default()
+        let whole = serde_json::from_slice(&self.request);
+        whole.unwrap_or_else(|_| Named::read(&self.request))
+    }
+
+    /// Whether tower-mcp answers it with this error.
+    fn gets(&self, error: Unnamed) -> bool {
+        let read = || serde_json::from_slice::<Value>(&self.request);
+        match (error, self.batch) {
+            (Unnamed::Batch, batch) => batch.is_some(),
+            (Unnamed::Parse, None) => read().is_err(),
+            (Unnamed::Request, None) => {
+                read().is_ok_and(|request| JsonRpcPayload::inspect(&request).is_err())
+            }
+            (_, Some(_)) => false,
+        }
+    }
+
+    /// Whether this is the request, also if an earlier call with its id is still there.
+    fn is(&self, request: &RouterRequest) -> bool {
+        let McpRequest::CallTool(params) = &request.inner else {
+            return true;
+        };
+        let came = self.read();
+        let arguments = came["params"].get("arguments").unwrap_or(&Value::Null);
+        came["params"]["name"] == *params.name && *arguments == params.arguments
     }
 
     pub(super) fn id(&self) -> &RequestId {
@@ -58,16 +110,64 @@ impl Came {
     }
 }
 
+/// The parts of a call that name what it calls. The rest may hold what no [`Value`] can, such as `1e400`.
+#[derive(Deserialize)]
+struct Named {
+    method: String,
+    params: Option<Params>,
+}
+
+#[derive(Deserialize)]
+struct Params {
+    name: Option<String>,
+    uri: Option<String>,
+}
+
+impl Named {
+    fn read(request: &[u8]) -> Value {
+        serde_json::from_slice(request).map_or(Value::Null, |Self { method, params }| {
+            let params = params.map(|Params { name, uri }| json!({"name": name, "uri": uri}));
+            json!({"method": method, "params": params})
+        })
+    }
+}
+
 impl Incoming {
-    /// The call with this id, which has come to the stack or has its answer.
+    /// The call with this id, which has its answer.
     pub(super) fn take(&self, id: &RequestId) -> Option<Came> {
-        let mut calls = self.calls();
-        let at = calls.iter().position(|call| call.id == *id)?;
-        calls.remove(at)
+        self.lock().take_latest(|call| call.id == *id)
+    }
+
+    /// The call that has come to the stack with this request.
+    pub(super) fn take_request(&self, request: &RouterRequest) -> Option<Came> {
+        let mut waiting = self.lock();
+        let has_id = |call: &Came| call.id == request.id;
+        if waiting.calls.iter().filter(|call| has_id(call)).count() < 2 {
+            return waiting.take_latest(has_id);
+        }
+        waiting.take_latest(|call| has_id(call) && call.is(request))
+    }
+
+    /// The calls of the line that has this error for its answer. tower-mcp answers such lines in their
+    /// order.
+    pub(super) fn take_unnamed(&self, error: Unnamed) -> Vec<Came> {
+        let mut waiting = self.lock();
+        let mut taken = Vec::new();
+        if let Some(first) = waiting.calls.iter().position(|call| call.gets(error)) {
+            let batch = waiting.calls[first].batch;
+            taken.extend(waiting.take_at(first));
+            while let Some(next) = waiting.calls.get(first)
+                && batch.is_some()
+                && next.batch == batch
+            {
+                taken.extend(waiting.take_at(first));
+            }
+        }
+        taken
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.calls().is_empty()
+        self.lock().calls.is_empty()
     }
 
     /// A reader that also notes the calls.
@@ -79,33 +179,59 @@ impl Incoming {
         }
     }
 
-    fn note(&self, line: Vec<u8>) {
-        if line.trim_ascii_start().first() != Some(&b'[') {
-            return self.note_one(line);
+    fn note(&self, mut line: Vec<u8>) {
+        // tower-mcp reads over it, too.
+        if line.starts_with(BYTE_ORDER_MARK) {
+            line.drain(..BYTE_ORDER_MARK.len());
         }
-        // tower-mcp cannot read it either, if it is no JSON.
-        let batch: Vec<Value> = serde_json::from_slice(&line).unwrap_or_default();
+        if line.trim_ascii_start().first() != Some(&b'[') {
+            return self.note_one(line, None);
+        }
+        let Ok(batch) = serde_json::from_slice::<Vec<Value>>(&line) else {
+            return;
+        };
+        let number = {
+            let mut waiting = self.lock();
+            waiting.batches += 1;
+            waiting.batches
+        };
         for request in batch {
-            self.note_one(request.to_string().into_bytes());
+            self.note_one(request.to_string().into_bytes(), Some(number));
         }
     }
 
-    fn note_one(&self, request: Vec<u8>) {
+    fn note_one(&self, request: Vec<u8>, batch: Option<u64>) {
         let Ok(Head { id, method }) = serde_json::from_slice(&request) else {
             return;
         };
-        if Method::of_name(&method).is_none() {
-            return;
+        if Method::of_name(&method).is_some() {
+            self.lock().add(Came { id, request, batch });
         }
-        let mut calls = self.calls();
-        if calls.len() == MOST {
-            calls.pop_front();
-        }
-        calls.push_back(Came { id, request });
     }
 
-    fn calls(&self) -> MutexGuard<'_, VecDeque<Came>> {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    fn add(&mut self, call: Came) {
+        self.bytes += call.request.len();
+        self.calls.push_back(call);
+        while self.calls.len() > MOST || self.bytes > MOST_BYTES {
+            self.take_at(0);
+        }
+    }
+
+    fn take_latest(&mut self, is_wanted: impl Fn(&Came) -> bool) -> Option<Came> {
+        let at = self.calls.iter().rposition(is_wanted)?;
+        self.take_at(at)
+    }
+
+    fn take_at(&mut self, at: usize) -> Option<Came> {
+        let call = self.calls.remove(at)?;
+        self.bytes -= call.request.len();
+        Some(call)
     }
 }
 
@@ -143,9 +269,13 @@ impl<R: AsyncRead + Unpin> AsyncRead for IncomingReader<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Incoming, MOST};
+    use super::{Incoming, MOST, MOST_BYTES};
     use crate::call::{IdempotencyKey, InvalidKey, KEY_META};
-    use ::tower_mcp::protocol::RequestId;
+    use ::tower_mcp::{
+        RouterRequest,
+        protocol::{McpRequest, RequestId},
+        router::Extensions,
+    };
     use serde_json::{Value, json};
     use tokio::io::{AsyncReadExt, BufReader};
 
@@ -212,6 +342,50 @@ mod tests {
         let came = read(line.trim_end()).await;
         let key = text(&came, &RequestId::Number(1));
         assert_eq!(key.as_deref(), Some("order-1"));
+    }
+
+    #[tokio::test]
+    async fn calls_that_nobody_takes_are_bounded_in_bytes() {
+        let blob = "x".repeat(MOST_BYTES / 8);
+        let lines = (0..20).map(|id| call(&json!(id), &json!({"blob": blob})));
+        let came = read(&lines.collect::<String>()).await;
+        assert!(came.lock().bytes <= MOST_BYTES);
+        assert!(came.take(&RequestId::Number(12)).is_none());
+        for id in 13..20 {
+            assert!(came.take(&RequestId::Number(id)).is_some(), "{id}");
+        }
+        assert_eq!(came.lock().bytes, 0);
+    }
+
+    #[tokio::test]
+    async fn a_call_never_gets_the_key_of_an_earlier_one_with_its_id() {
+        let line = |title: &str, key: &str| {
+            let params = json!({
+                "name": "book", "arguments": {"title": title}, "_meta": {KEY_META: key},
+            });
+            let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+            format!("{call}\n")
+        };
+        let request = |title: &str| {
+            let params = json!({"name": "book", "arguments": {"title": title}});
+            RouterRequest {
+                id: RequestId::Number(1),
+                inner: McpRequest::CallTool(serde_json::from_value(params).expect("a call")),
+                extensions: Extensions::new(),
+            }
+        };
+        let lines = [
+            line("Emma", "stale"),
+            line("Dune", "first"),
+            line("Dune", "second"),
+        ];
+        let came = read(&lines.concat()).await;
+        let key = |title: &str| {
+            let key = came.take_request(&request(title))?.key()?;
+            Some(key.expect("a key").as_str().to_owned())
+        };
+        assert_eq!(key("Dune").as_deref(), Some("second"));
+        assert_eq!(key("Emma").as_deref(), Some("stale"));
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@
 
 use super::{
     ResilientLayer, ServerAnswer, ServerCall,
-    incoming::{Came, Incoming},
+    incoming::{Came, Incoming, Unnamed},
 };
 use crate::{
     failure::BoxError,
@@ -24,11 +24,12 @@ pub(super) struct RefusedCall {
 
 #[derive(Deserialize)]
 struct Answer {
-    id: RequestId,
+    // Missing if tower-mcp could not read the line, or refuses the batch.
+    id: Option<RequestId>,
     error: Option<Error>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 struct Error {
     code: i32,
     message: String,
@@ -63,11 +64,31 @@ impl Refusals {
     }
 
     fn look_at(&self, answer: Answer) {
-        if let Some(came) = self.incoming.take(&answer.id)
-            && let Some(error) = answer.error
-        {
-            // The run is over, so there is no receiver.
-            let _ = self.refused.send(RefusedCall { came, error });
+        let came = match (&answer.id, &answer.error) {
+            (Some(id), _) => self.incoming.take(id).into_iter().collect(),
+            (None, Some(error)) => self.incoming.take_unnamed(error.unnamed()),
+            // A notification.
+            (None, None) => return,
+        };
+        if let Some(error) = answer.error {
+            for came in came {
+                let error = error.clone();
+                // The run is over, so there is no receiver.
+                let _ = self.refused.send(RefusedCall { came, error });
+            }
+        }
+    }
+}
+
+impl Error {
+    fn unnamed(&self) -> Unnamed {
+        const PARSE_ERROR: i32 = -32700;
+        if self.code == PARSE_ERROR {
+            Unnamed::Parse
+        } else if self.message.to_lowercase().contains("batch") {
+            Unnamed::Batch
+        } else {
+            Unnamed::Request
         }
     }
 }
