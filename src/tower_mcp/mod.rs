@@ -144,6 +144,8 @@
 //!
 //! tower-mcp's JSON-RPC layer answers a call by itself whose parameters it cannot read. Over stdio, by
 //! [`ResilientLayer::run`], such a call leaves its line; over HTTP no service sees it, and it leaves none.
+//! With a dynamic registry of tower-mcp, a client that gives progress tokens gets each `list_changed` twice,
+//! since the registry also keeps the channel on which the progress of its tools is seen.
 //! A tool that runs as a task answers when the task begins; the end of the task is not seen. The
 //! session is in the log if the server bridges a [`SessionId`].
 
