@@ -5,9 +5,12 @@
 )]
 
 mod adapter;
+#[path = "../adapters/mod.rs"]
+mod adapters;
 mod bad_input;
 mod bookshop;
 mod process_end;
+mod sdk;
 mod stale;
 mod startup;
 mod support;

@@ -1,6 +1,6 @@
 //! What happens to each kind of answer of a handler.
 
-use crate::support::{Desk, Log, assert_has, call, connect, ok, preset, text};
+use crate::support::{Desk, Log, assert_has, call, connect, preset, text};
 use mcp_resilience::{
     Failure,
     is_error::META_KEY,
@@ -280,29 +280,4 @@ async fn an_unflagged_envelope_is_flagged_and_the_rest_of_it_stays() {
     assert_eq!(answer, flagged);
     let wanted = json!({"level": "WARN", "unflagged": true, "attempts": 1});
     assert_has(&log.only(), &wanted);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_panic_before_and_after_the_first_await_is_answered() {
-    let log = Log::default();
-    let desk = Desk::new(|run| {
-        assert_ne!(run.params.name, "at_once", "gone at once");
-        async move {
-            tokio::task::yield_now().await;
-            assert_ne!(run.params.name, "later", "gone later");
-            ok("fine")
-        }
-    });
-    let client = connect(Resilient::with_preset(desk, &preset(&log)), ()).await;
-    for tool in ["at_once", "later"] {
-        let answer = client.call_tool(call(tool)).await.unwrap();
-        assert_eq!(answer.is_error, Some(true), "{tool}");
-        let start = format!("Error executing tool {tool} (call ");
-        assert!(text(&answer).starts_with(&start), "{answer:#?}");
-    }
-    assert_eq!(text(&client.call_tool(call("fine")).await.unwrap()), "fine");
-    let lines = log.all();
-    assert_eq!(lines.len(), 3);
-    let error = |at: usize| lines[at]["error"].as_str().unwrap();
-    assert!(error(0).contains("gone at once") && error(1).contains("gone later"));
 }

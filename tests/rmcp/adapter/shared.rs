@@ -1,16 +1,11 @@
-//! State that the clones of one wrapper share, also if HTTP makes one for each session.
+//! State that the clones of one wrapper share, where HTTP makes one for each session.
 
-use crate::support::{
-    Desk, HttpWire, Log, Run, assert_has, call, connect, ok, preset, retry, settings, text, within,
-};
+use crate::support::{Desk, HttpWire, Log, Run, ok, retry, settings, within};
 use axum::Router;
 use mcp_resilience::{Failure, backoff::Backoff, rmcp::Resilient};
-use rmcp::{
-    service::ServiceError,
-    transport::{
-        StreamableHttpServerConfig, StreamableHttpService,
-        streamable_http_server::session::local::LocalSessionManager,
-    },
+use rmcp::transport::{
+    StreamableHttpServerConfig, StreamableHttpService,
+    streamable_http_server::session::local::LocalSessionManager,
 };
 use serde_json::{Value, json};
 use std::{
@@ -32,55 +27,6 @@ fn desk() -> Desk {
             _ => Err(Failure::rate_limited(None).before_running().into()),
         }
     })
-}
-
-/// Waits that take no time, and ten repeats for all.
-fn ten_repeats(log: &Log) -> mcp_resilience::ResilienceLayer {
-    let at_once = Backoff::new(Duration::from_millis(1), Duration::from_millis(1)).unwrap();
-    let retry = retry().backoff(at_once).budget(0.0, 1).build().unwrap();
-    settings(log).retry(retry).build().unwrap()
-}
-
-#[tokio::test(start_paused = true)]
-async fn clones_share_the_budget() {
-    let log = Log::default();
-    let server = Resilient::with_preset(desk(), &ten_repeats(&log));
-    let attempts = server.handler().attempts();
-    let first = connect(server.clone(), ()).await;
-    for _ in 0..5 {
-        first.call_tool(call("refused")).await.unwrap();
-    }
-    assert_eq!(attempts.so_far().len(), 15, "ten repeats");
-    let second = connect(server, ()).await;
-    let answer = second.call_tool(call("refused")).await.unwrap();
-    assert_eq!(answer.is_error, Some(true));
-    assert_eq!(attempts.so_far().len(), 16, "none is left");
-    let last = log.all().pop().unwrap();
-    assert_has(&last, &json!({"retry_stopped": "budget", "attempts": 1}));
-}
-
-#[tokio::test(start_paused = true)]
-async fn clones_shut_together() {
-    let log = Log::default();
-    let server = Resilient::with_preset(desk(), &preset(&log));
-    let handle = server.fatal_handle().clone();
-    let first = connect(server.clone(), ()).await;
-    let second = connect(server, ()).await;
-    assert_eq!(text(&second.call_tool(call("fine")).await.unwrap()), "fine");
-    assert!(handle.cause().is_none());
-
-    first.call_tool(call("fatal")).await.unwrap_err();
-    let refused = second.call_tool(call("fine")).await.unwrap_err();
-    let ServiceError::McpError(error) = refused else {
-        panic!("no JSON-RPC error: {refused:?}");
-    };
-    assert_eq!(error.code.0, -32603);
-    assert_eq!(error.message, "the tool server is out of service");
-    assert_eq!(handle.wait().await.to_string(), "the shelf is gone");
-    // A call that is refused is a call too.
-    let lines = log.all();
-    assert_eq!(lines.len(), 3);
-    assert_has(&lines[2], &json!({"class": "fatal", "level": "ERROR"}));
 }
 
 /// Two sessions with one server, each with a handler that the factory made for it.

@@ -1,6 +1,6 @@
 //! How a failure leaves a handler whose signature has rmcp's error type.
 
-use crate::support::{Desk, Log, Run, Traced, assert_has, call, connect, ok, preset, text};
+use crate::support::{Desk, Log, Run, Traced, assert_has, call, connect, preset, text};
 use mcp_resilience::{
     Failure,
     rmcp::{AnyError, Resilient},
@@ -31,46 +31,6 @@ fn error(answer: Result<CallToolResult, ServiceError>) -> ErrorData {
         Err(ServiceError::McpError(error)) => error,
         other => panic!("no JSON-RPC error: {other:#?}"),
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_returned_one_of_two_failures_counts() {
-    async fn fail(failure: Failure) -> Result<(), ErrorData> {
-        tokio::task::yield_now().await;
-        Err(failure.into())
-    }
-    let desk = Desk::new(|run: Run| async move {
-        let (first, second) = tokio::join!(
-            fail(Failure::tool("the first")),
-            fail(Failure::invalid_input("b", "the second"))
-        );
-        match &*run.params.name {
-            "first" => first?,
-            "second" => second?,
-            // Both were caught.
-            _ => assert!(first.is_err() && second.is_err()),
-        }
-        ok("neither")
-    });
-    let log = Log::default();
-    let client = connect(Resilient::with_preset(desk, &preset(&log)), ()).await;
-    let mut texts = Vec::new();
-    for tool in ["first", "second", "neither"] {
-        let answer = client.call_tool(call(tool)).await.unwrap();
-        texts.push(text(&answer).to_owned());
-    }
-    let expected = [
-        "Error executing tool first: the first",
-        "Error executing tool second: argument `b`: the second. \
-         Correct the argument `b` and call it again.",
-        "neither",
-    ];
-    assert_eq!(texts, expected);
-    let classes: Vec<_> = log.all().iter().map(|l| l.get("class").cloned()).collect();
-    assert_eq!(
-        classes,
-        [Some(json!("tool")), Some(json!("invalid_input")), None]
-    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,37 +69,6 @@ async fn a_crash_thrown_in_a_task_of_the_handlers_tells_nothing() {
     );
     let error = line["error"].as_str().unwrap();
     assert!(error.contains("logged there under the id "), "{error}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_typed_failure_may_come_back_from_a_task_of_the_handlers() {
-    let desk = Desk::new(|_| async {
-        let task = tokio::spawn(async { Err::<(), _>(Failure::tool("no row")) });
-        task.await.unwrap()?;
-        ok("never")
-    });
-    let (answer, line) = answered(desk, "look").await;
-    assert_eq!(text(&answer.unwrap()), "Error executing tool look: no row");
-    assert_has(&line, &json!({"class": "tool"}));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_panic_in_a_task_of_the_handlers_is_a_crash() {
-    let desk = Desk::new(|_| async {
-        let task = tokio::spawn(async { panic!("password hunter2") });
-        task.await.map_err(AnyError::from)?;
-        ok("never")
-    });
-    let (answer, line) = answered(desk, "look").await;
-    let answer = answer.unwrap();
-    assert!(text(&answer).starts_with("Error executing tool look (call "));
-    assert_has(&line, &json!({"class": "crash", "level": "ERROR"}));
-    assert!(
-        line["error"]
-            .as_str()
-            .unwrap()
-            .contains("password [masked]")
-    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,18 +118,16 @@ async fn outside_of_a_wrapped_handler_a_failure_is_an_error_of_the_protocol() {
     assert!(!told.message.contains("hunter2"), "{told:?}");
 }
 
-/// Two crashes at once, which say the same, each made as this says; with what each client was told
-/// and the line under the same id.
-async fn two_crashes<F, A>(throw: F) -> [(String, Value); 2]
-where
-    F: Fn(io::Error) -> A + Clone + Send + Sync + 'static,
-    A: Future<Output = ErrorData> + Send + 'static,
-{
+#[tokio::test(start_paused = true)]
+async fn two_crashes_in_tasks_keep_each_its_own_cause_under_the_id_that_its_line_names() {
+    let traced = Traced::begin();
     let both = Arc::new(Barrier::new(2));
     let desk = Desk::new(move |run: Run| {
-        let (both, throw) = (Arc::clone(&both), throw.clone());
+        let both = Arc::clone(&both);
         async move {
-            let error = throw(io::Error::other(format!("{} is full", run.params.name))).await;
+            let full = io::Error::other(format!("{} is full", run.params.name));
+            let thrown = tokio::spawn(async { ErrorData::from(AnyError::from(full)) });
+            let error = thrown.await.unwrap();
             // Neither returns before the other has thrown.
             both.wait().await;
             Err(error)
@@ -212,41 +139,11 @@ where
         client.call_tool(call("shelf_1")),
         client.call_tool(call("shelf_2"))
     );
-    [first, second].map(|answer| {
-        let told = text(&answer.unwrap()).to_owned();
-        let is_its = |line: &Value| told.contains(line["call_id"].as_str().unwrap());
-        let mut lines = log.all();
-        lines.retain(is_its);
-        assert_eq!(lines.len(), 1, "{told}");
-        (told, lines.remove(0))
-    })
-}
-
-#[tokio::test(start_paused = true)]
-async fn two_crashes_at_once_keep_each_its_own_cause_under_its_own_id() {
-    let [first, second] = two_crashes(async |error| AnyError::from(error).into()).await;
-    assert_ne!(first.1["call_id"], second.1["call_id"]);
-    for (tool, (told, line)) in [("shelf_1", first), ("shelf_2", second)] {
-        let start = format!("Error executing tool {tool} (call ");
-        assert!(told.starts_with(&start), "{told}");
-        let error = format!("failed unexpectedly: {tool} is full");
-        assert_has(
-            &line,
-            &json!({"tool": tool, "class": "crash", "error": error}),
-        );
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn two_crashes_in_tasks_keep_each_its_own_cause_under_the_id_that_its_line_names() {
-    let traced = Traced::begin();
-    let crashes = two_crashes(|error| async {
-        let thrown = tokio::spawn(async { ErrorData::from(AnyError::from(error)) });
-        thrown.await.unwrap()
-    });
-    let [first, second] = crashes.await;
-    let events = traced.end();
-    for (tool, (_, line)) in [("shelf_1", first), ("shelf_2", second)] {
+    let (lines, events) = (log.all(), traced.end());
+    for (tool, answer) in [("shelf_1", first), ("shelf_2", second)] {
+        let answer = answer.unwrap();
+        let is_its = |line: &&Value| text(&answer).contains(line["call_id"].as_str().unwrap());
+        let line = lines.iter().find(is_its).unwrap();
         let error = line["error"].as_str().unwrap();
         let (_, id) = error.rsplit_once("under the id ").unwrap();
         let under_it: Vec<_> = events
@@ -256,6 +153,6 @@ async fn two_crashes_in_tasks_keep_each_its_own_cause_under_the_id_that_its_line
         assert_eq!(under_it.len(), 1, "one event {id}: {events:#?}");
         assert_eq!(under_it[0]["level"], "ERROR");
         assert_eq!(under_it[0]["fields"]["error"], format!("{tool} is full"));
-        assert_has(&line, &json!({"tool": tool, "class": "crash"}));
+        assert_has(line, &json!({"tool": tool, "class": "crash"}));
     }
 }
