@@ -1,11 +1,8 @@
-use crate::call::{IdempotencyKey, InvalidKey, Method};
-use ::tower_mcp::{
-    RouterRequest,
-    inspection::JsonRpcPayload,
-    protocol::{McpRequest, RequestId},
-};
+use super::came::{Came, Unnamed};
+use crate::call::Method;
+use ::tower_mcp::{RouterRequest, protocol::RequestId};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::{
     collections::VecDeque,
     io,
@@ -16,12 +13,9 @@ use std::{
 use tokio::io::{AsyncRead, ReadBuf};
 
 /// How many calls, and how many bytes of them, may wait for their turn. If there are more, the oldest
-/// are forgotten.
+/// are forgotten, but never the latest.
 const MOST: usize = 1 << 14;
 const MOST_BYTES: usize = 16 << 20;
-
-/// All names of a key contain this, in any case.
-const NAME: &[u8] = b"idempotency";
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -39,97 +33,10 @@ struct Waiting {
     batches: u64,
 }
 
-/// A call as it was written.
-#[derive(Debug)]
-pub(super) struct Came {
-    id: RequestId,
-    request: Vec<u8>,
-    // The number of the batch that it came in.
-    batch: Option<u64>,
-}
-
-/// An error that names no request.
-#[derive(Clone, Copy)]
-pub(super) enum Unnamed {
-    /// The line is not JSON as tower-mcp reads it.
-    Parse,
-    /// The message is not a request of JSON-RPC.
-    Request,
-    /// The batch is not allowed.
-    Batch,
-}
-
 #[derive(Deserialize)]
 struct Head {
     id: RequestId,
     method: String,
-}
-
-impl Came {
-    /// The key in its `_meta`.
-    pub(super) fn key(&self) -> Option<Result<IdempotencyKey, InvalidKey>> {
-        let mut windows = self.request.windows(NAME.len());
-        if !windows.any(|window| window.eq_ignore_ascii_case(NAME)) {
-            return None;
-        }
-        let request = self.read();
-        IdempotencyKey::of_request(request["params"]["_meta"].as_object(), None)
-    }
-
-    /// The request, as far as it can be read.
-    pub(super) fn read(&self) -> Value {
-        let whole = serde_json::from_slice(&self.request);
-        whole.unwrap_or_else(|_| Named::read(&self.request))
-    }
-
-    /// Whether tower-mcp answers it with this error.
-    fn gets(&self, error: Unnamed) -> bool {
-        let read = || serde_json::from_slice::<Value>(&self.request);
-        match (error, self.batch) {
-            (Unnamed::Batch, batch) => batch.is_some(),
-            (Unnamed::Parse, None) => read().is_err(),
-            (Unnamed::Request, None) => {
-                read().is_ok_and(|request| JsonRpcPayload::inspect(&request).is_err())
-            }
-            (_, Some(_)) => false,
-        }
-    }
-
-    /// Whether this is the request, also if an earlier call with its id is still there.
-    fn is(&self, request: &RouterRequest) -> bool {
-        let McpRequest::CallTool(params) = &request.inner else {
-            return true;
-        };
-        let came = self.read();
-        let arguments = came["params"].get("arguments").unwrap_or(&Value::Null);
-        came["params"]["name"] == *params.name && *arguments == params.arguments
-    }
-
-    pub(super) fn id(&self) -> &RequestId {
-        &self.id
-    }
-}
-
-/// The parts of a call that name what it calls. The rest may hold what no [`Value`] can, such as `1e400`.
-#[derive(Deserialize)]
-struct Named {
-    method: String,
-    params: Option<Params>,
-}
-
-#[derive(Deserialize)]
-struct Params {
-    name: Option<String>,
-    uri: Option<String>,
-}
-
-impl Named {
-    fn read(request: &[u8]) -> Value {
-        serde_json::from_slice(request).map_or(Value::Null, |Self { method, params }| {
-            let params = params.map(|Params { name, uri }| json!({"name": name, "uri": uri}));
-            json!({"method": method, "params": params})
-        })
-    }
 }
 
 impl Incoming {
@@ -218,7 +125,7 @@ impl Waiting {
     fn add(&mut self, call: Came) {
         self.bytes += call.request.len();
         self.calls.push_back(call);
-        while self.calls.len() > MOST || self.bytes > MOST_BYTES {
+        while self.calls.len() > 1 && (self.calls.len() > MOST || self.bytes > MOST_BYTES) {
             self.take_at(0);
         }
     }
@@ -355,6 +262,14 @@ mod tests {
             assert!(came.take(&RequestId::Number(id)).is_some(), "{id}");
         }
         assert_eq!(came.lock().bytes, 0);
+
+        let large = call(
+            &json!(1),
+            &json!({"blob": "x".repeat(MOST_BYTES), KEY_META: "order-1"}),
+        );
+        let came = read(&large).await;
+        let key = text(&came, &RequestId::Number(1));
+        assert_eq!(key.as_deref(), Some("order-1"), "the only one is kept");
     }
 
     #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod answer;
 mod call;
+mod came;
 mod cancellation;
 mod dispatch;
 mod error;

@@ -4,7 +4,8 @@
 
 use super::{
     ResilientLayer, ServerAnswer, ServerCall,
-    incoming::{Came, Incoming, Unnamed},
+    came::{Came, Unnamed},
+    incoming::Incoming,
 };
 use crate::{
     failure::BoxError,
@@ -113,7 +114,7 @@ impl RefusedCall {
             code: self.error.code,
             problem: without_values(&self.error.message),
         };
-        ServerCall::unreadable(self.came.id().clone(), self.came.read(), unreadable)
+        ServerCall::unreadable(self.came.id.clone(), self.came.read(), unreadable)
     }
 }
 
