@@ -151,7 +151,7 @@ impl<L, M> ResilienceLayer<L, M> {
         (self.guard(connection), handle)
     }
 
-    /// How long a call waits for a connection and its readiness.
+    /// The ready timeout of a call in these layers.
     #[cfg(feature = "rmcp-client")]
     pub(crate) fn ready_timeout_of_a_call<T, P>(
         &self,

@@ -101,12 +101,16 @@ impl<T, P> ReconnectBuilder<T, P> {
         self
     }
 
-    /// The longest that a call waits for a connection, over any number of dials, and for that
-    /// connection to be ready. A call that comes after a failed dial waits for one dial at most; see
+    /// The longest that a call waits for a connection, over any number of dials. A call that comes
+    /// after a failed dial waits for one dial at most; see
     /// [`fail_fast_after`](Self::fail_fast_after). Default: 30 s.
     ///
-    /// In the [preset](crate::preset), a call waits for at most half of the retry window, even if more
-    /// is set here. [`ReconnectHandle::connect`](super::ReconnectHandle::connect) and
+    /// The same time limits the wait for the connection to be ready. After a dial, at least half of it
+    /// is left for that, so a call waits for at most one and a half times this limit. The time in
+    /// which a repeated call may begin ends the wait earlier.
+    ///
+    /// In the [preset](crate::preset), this limit is at most half of the retry window, even if more is
+    /// set here. [`ReconnectHandle::connect`](super::ReconnectHandle::connect) and
     /// [`reconnect`](super::ReconnectHandle::reconnect) wait for all of this time, and for at least one
     /// dial.
     pub fn ready_timeout(mut self, limit: Duration) -> Self {

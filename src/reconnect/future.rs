@@ -124,6 +124,9 @@ where
                                 .until(last_begin(this.begin_by.as_ref()))
                         });
                         let retired = retired.get_or_insert_with(|| {
+                            let ticket = ticket
+                                .for_readiness(Instant::now())
+                                .until(last_begin(this.begin_by.as_ref()));
                             Box::pin(Arc::clone(shared).retired(generation, ticket.until))
                         });
                         if !ready!(retired.as_mut().poll(cx)) {

@@ -69,7 +69,7 @@ impl<T, P> ReconnectLayer<T, P> {
         self
     }
 
-    /// How long a call with this deadline waits for a connection and its readiness.
+    /// The ready timeout of a call with this deadline.
     #[cfg(feature = "rmcp-client")]
     pub(crate) fn ready_timeout_of_a_call(&self, deadline: Option<Duration>) -> Duration {
         let longest = longest_wait(deadline).unwrap_or(Duration::MAX);

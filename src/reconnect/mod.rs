@@ -36,6 +36,7 @@
 //! | came before a dial failed | a connection, over any number of dials, for the ready timeout (30 s) |
 //! | the same, and the server refuses: dials fail in a way that [waiting does not help](crate::Class::heals), such as `Unauthorized` | two such dials in a row |
 //! | came after a dial failed, or in an outage older than 5 s | the end of one dial, if it is due within 5 s; else it fails at once |
+//! | any, once it has a connection | the readiness of that, within the same ready timeout; after a dial at least half of it is left |
 //! | any | no dial that is due after its ready timeout ends: it fails as soon as that is known |
 //!
 //! An outage begins with the first failure after a stable connection and ends with the next stable
@@ -74,7 +75,7 @@
 //! | Setting | Default | Set by |
 //! |---|---|---|
 //! | longest dial | 10 s | [`dial_timeout`](ReconnectBuilder::dial_timeout) |
-//! | a call waits for a connection and its readiness | 30 s | [`ready_timeout`](ReconnectBuilder::ready_timeout) |
+//! | a call waits for a connection | 30 s, and up to 15 s more until it is ready | [`ready_timeout`](ReconnectBuilder::ready_timeout) |
 //! | age of an outage after which calls fail fast | 5 s | [`fail_fast_after`](ReconnectBuilder::fail_fast_after) |
 //! | waits between dials | 1 s, doubled up to 30 s, full jitter, at least 10 ms | [`backoff`](ReconnectBuilder::backoff), [`jitter`](ReconnectBuilder::jitter) |
 //! | time that makes any connection stable | 30 s | [`stable_after`](ReconnectBuilder::stable_after) |

@@ -15,6 +15,16 @@ pub(in crate::reconnect) struct Ticket {
 }
 
 impl Ticket {
+    /// The same for the readiness of a connection that the caller has now. However long the dial
+    /// took, at least half of the ready timeout remains.
+    pub(in crate::reconnect) fn for_readiness(self, now: Instant) -> Self {
+        let half = later(now.min(self.until), self.ready_timeout / 2);
+        Self {
+            until: self.until.max(half),
+            ..self
+        }
+    }
+
     /// The same, but at most this long.
     pub(in crate::reconnect) fn until(self, end: Option<Instant>) -> Self {
         Self {

@@ -172,7 +172,7 @@ impl<C: Connector> ClientBuilder<C> {
     /// Builds the client, which connects at the first call. The first call has no hints from the
     /// server, so it is not repeated unless [`hints`](Self::hints) permit it.
     pub fn build(self) -> Client {
-        // Only a part of the time in which a call waits for its connection to be ready.
+        // As long as a call waits for readiness after a dial, so that no such wait ends too early.
         let ready_timeout = self.resilience.ready_timeout_of_a_call(&self.reconnect);
         let shared = Shared {
             longest_opening: ready_timeout / 2,

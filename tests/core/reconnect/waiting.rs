@@ -1,17 +1,28 @@
 //! What ends the wait for a connection, and for its readiness.
 
-use super::{Ask, Connection, Dial, MINUTE, MS, SECOND, Server, exact, fail, spawn};
+use super::{
+    Answering, Ask, Connection, Dial, LOSE, MINUTE, MS, SECOND, Server, exact, fail, spawn,
+};
 use mcp_resilience::{
     Class, Delivery,
+    backoff::{Backoff, Jitter},
+    policy::Policy,
     reconnect::{Reconnect, ReconnectBuilder, ReconnectLayer},
+    retry::RetryLayer,
 };
 use std::{
     error::Error as _,
     io::{Error, ErrorKind},
     iter::repeat_with,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
 };
-use tokio::{task::JoinSet, time::Instant};
-use tower::{BoxError, Layer, ServiceExt, limit::ConcurrencyLimit, service_fn};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, Sleep, sleep_until},
+};
+use tower::{BoxError, Layer, Service, ServiceExt, limit::ConcurrencyLimit, service_fn};
 
 /// Connections on which one call runs at a time.
 fn narrow(
@@ -46,7 +57,7 @@ async fn a_readiness_that_hangs_ends_by_the_ready_timeout_and_the_connection_is_
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_ready_timeout_covers_the_connection_and_its_readiness_together() {
+async fn a_readiness_that_hangs_after_a_dial_ends_too() {
     let server = Server::new([Dial::Takes(3 * SECOND)]);
     let tools = narrow(&server, exact().ready_timeout(5 * SECOND));
     let ask = || tools.clone().oneshot(Ask::After(MINUTE, None));
@@ -58,10 +69,93 @@ async fn the_ready_timeout_covers_the_connection_and_its_readiness_together() {
     assert_eq!(second.unwrap_err().class(), Class::Timeout);
     assert_eq!(
         server.begun.elapsed(),
-        5 * SECOND,
-        "of which 3 for the dial"
+        5500 * MS,
+        "3 s for the dial, and half of the ready timeout after it"
     );
     assert!(asking.join_next().await.unwrap().unwrap().is_ok());
+}
+
+/// A connection that becomes ready at this time. `None` for never.
+struct Slow {
+    connection: Connection,
+    ready_at: Option<Instant>,
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl Clone for Slow {
+    fn clone(&self) -> Self {
+        Self {
+            connection: self.connection.clone(),
+            sleep: None,
+            ..*self
+        }
+    }
+}
+
+impl Service<Ask> for Slow {
+    type Response = u64;
+    type Error = BoxError;
+    type Future = Answering;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        let Some(ready_at) = self.ready_at else {
+            return Poll::Pending;
+        };
+        let sleep = || Box::pin(sleep_until(ready_at));
+        let sleep = self.sleep.get_or_insert_with(sleep).as_mut();
+        sleep.poll(cx).map(Ok)
+    }
+
+    fn call(&mut self, ask: Ask) -> Answering {
+        self.connection.call(ask)
+    }
+}
+
+/// Connections that become ready this long after their dial, by their numbers.
+fn slow(
+    server: &Server,
+    settings: ReconnectBuilder<()>,
+    ready_after: fn(u64) -> Option<Duration>,
+) -> Reconnect<Slow> {
+    let server = server.clone();
+    let connector = service_fn(move |()| {
+        let server = server.clone();
+        async move {
+            let connection = server.dial().await?;
+            let ready_after = ready_after(connection.number);
+            Ok::<_, BoxError>(Slow {
+                connection,
+                ready_at: ready_after.map(|after| Instant::now() + after),
+                sleep: None,
+            })
+        }
+    });
+    settings.build().unwrap().layer(connector)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_on_a_connection_that_was_dialled_late_is_sent_once_it_is_ready() {
+    let server = Server::new([Dial::Takes(600 * MS)]);
+    let settings = exact().ready_timeout(SECOND);
+    let tools = slow(&server, settings, |_| Some(500 * MS));
+    assert_eq!(tools.oneshot(Ask::Who).await.unwrap(), 1);
+    assert_eq!(server.begun.elapsed(), 1100 * MS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn readiness_has_half_of_the_ready_timeout_after_a_dial_and_all_of_it_without_one() {
+    for (dial, end) in [(100, 1000), (500, 1000), (600, 1100), (900, 1400)] {
+        let server = Server::new([Dial::Takes(dial * MS)]);
+        let tools = slow(&server, exact().ready_timeout(SECOND), |_| None);
+        let failure = tools.oneshot(Ask::Who).await.unwrap_err();
+        assert_eq!(failure.to_string(), "the connection was not ready in time");
+        assert_eq!(server.begun.elapsed(), end * MS, "a dial of {dial} ms");
+    }
+    let server = Server::new([]);
+    let tools = slow(&server, exact().ready_timeout(SECOND), |_| None);
+    tools.handle().connect().await.unwrap();
+    tools.oneshot(Ask::Who).await.unwrap_err();
+    assert_eq!(server.begun.elapsed(), SECOND, "there was a connection");
 }
 
 #[tokio::test(start_paused = true)]
@@ -122,4 +216,22 @@ async fn a_missing_socket_is_a_failed_connection() {
         let chain = first.chain().to_string();
         assert!(chain.ends_with(&kind.to_string()), "{chain}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn readiness_after_a_dial_ends_with_the_retry_window_of_a_repeat() {
+    let server = Server::new([Dial::Works, Dial::Takes(900 * MS)]);
+    let settings = exact().ready_timeout(SECOND).stable_after(Duration::ZERO);
+    let tools = slow(&server, settings, |number| {
+        (number == 1).then_some(Duration::ZERO)
+    });
+    let retry = RetryLayer::builder()
+        .backoff(Backoff::new(MS, MS).unwrap())
+        .jitter(Jitter::none())
+        .policy(Policy::new().repeat_ok(true).no_budget())
+        .retry_window(1200 * MS);
+    let tools = retry.build().unwrap().layer(tools);
+    let failure = tools.oneshot(LOSE).await.unwrap_err();
+    assert_eq!(server.begun.elapsed(), 1200 * MS);
+    assert_eq!(failure.to_string(), "as told");
 }
