@@ -5,7 +5,7 @@ use super::{
     status::{ConnectionState, StateChanges},
 };
 use crate::failure::{BoxError, Failure};
-use std::{fmt, sync::Arc, thread};
+use std::{fmt, future, sync::Arc, thread};
 
 /// Watches a connection, makes requests on it, and can renew or end it.
 ///
@@ -94,38 +94,77 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         Fut: Future<Output = Result<T, E>>,
         E: Into<BoxError>,
     {
-        self.once(request).await.map_err(Failure::handed_out)
+        let outcome = self.once(|_| future::ready(()), request).await;
+        outcome.map_err(Failure::handed_out)
     }
 
-    /// Like [`with`](Self::with), for a single request. If it was not sent, or the server no longer
-    /// knows the session, it is made once more on a new connection.
+    /// Like [`with`](Self::with), after `ready`, which waits for the readiness of the connection. If
+    /// the connection is lost meanwhile, the request is made on the next. A request that is dropped
+    /// before it was made does not count as given up.
     #[cfg_attr(
         not(feature = "rmcp-client"),
         allow(dead_code, reason = "a client makes such requests")
     )]
-    pub(crate) async fn with_one<F, Fut, T, E>(&self, mut request: F) -> Result<T, Failure>
+    pub(crate) async fn with_ready<R, F, Ready, Fut, T, E>(
+        &self,
+        ready: R,
+        request: F,
+    ) -> Result<T, Failure>
     where
-        F: FnMut(C) -> Fut,
+        R: Fn(C) -> Ready,
+        F: FnOnce(C) -> Fut,
+        Ready: Future<Output = ()>,
         Fut: Future<Output = Result<T, E>>,
         E: Into<BoxError>,
     {
-        let outcome = match self.once(&mut request).await {
-            Err(failure) if outcome::may_go_again(&failure) => self.once(request).await,
+        let outcome = self.once(ready, request).await;
+        outcome.map_err(Failure::handed_out)
+    }
+
+    /// Like [`with_ready`](Self::with_ready), for a single request. If it was not sent, or the server
+    /// no longer knows the session, it is made once more on a new connection.
+    #[cfg_attr(
+        not(feature = "rmcp-client"),
+        allow(dead_code, reason = "a client makes such requests")
+    )]
+    pub(crate) async fn with_one<R, F, Ready, Fut, T, E>(
+        &self,
+        ready: R,
+        mut request: F,
+    ) -> Result<T, Failure>
+    where
+        R: Fn(C) -> Ready,
+        F: FnMut(C) -> Fut,
+        Ready: Future<Output = ()>,
+        Fut: Future<Output = Result<T, E>>,
+        E: Into<BoxError>,
+    {
+        let outcome = match self.once(&ready, &mut request).await {
+            Err(failure) if outcome::may_go_again(&failure) => self.once(ready, request).await,
             outcome => outcome,
         };
         outcome.map_err(Failure::handed_out)
     }
 
-    async fn once<F, Fut, T, E>(&self, request: F) -> Result<T, Failure>
+    async fn once<R, F, Ready, Fut, T, E>(&self, ready: R, request: F) -> Result<T, Failure>
     where
+        R: Fn(C) -> Ready,
         F: FnOnce(C) -> Fut,
+        Ready: Future<Output = ()>,
         Fut: Future<Output = Result<T, E>>,
         E: Into<BoxError>,
     {
-        let (connection, generation) = match self.shared.connection() {
-            Some(found) => found,
-            None => Arc::clone(&self.shared).wait(self.shared.ticket()).await?,
+        let (connection, generation) = loop {
+            let (connection, generation) = match self.shared.connection() {
+                Some(found) => found,
+                None => Arc::clone(&self.shared).wait(self.shared.ticket()).await?,
+            };
+            ready(connection.clone()).await;
+            if !self.shared.is_retired(generation) {
+                break (connection, generation);
+            }
         };
+        // From here on: before, nothing is sent.
         let mut sent = Sent {
             shared: &self.shared,
             generation: Some(generation),

@@ -22,6 +22,7 @@ mod many;
 mod nested;
 mod observed;
 mod odd;
+mod opening;
 mod own_transport;
 mod peers;
 mod probing;

@@ -1,41 +1,18 @@
 //! The standing stream, and messages before an answer.
-#![expect(
-    deprecated,
-    reason = "MCP has deprecated the logging level, and servers still have it"
-)]
-
 use crate::support::{
     Log, MS, SECOND, Scripted, reconnect, resilience, retry,
     scripted::{events, result, status},
     within,
 };
-use axum::{
-    Router,
-    body::{Body, Bytes},
-    http::StatusCode,
-    response::{IntoResponse, Response},
-    routing::get,
-};
-use mcp_resilience::{
-    Failure,
-    rmcp::client::{Client, Http},
-};
-use rmcp::{
-    ClientHandler, RoleClient,
-    model::{CallToolRequestParams, LoggingLevel, SetLevelRequestParams, SubscribeRequestParams},
-    service::NotificationContext,
-};
+use axum::{body::Body, response::Response};
+use mcp_resilience::rmcp::client::{Client, Http};
+use rmcp::{ClientHandler, RoleClient, service::NotificationContext};
 use serde_json::{Value, json};
-use std::{
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
 };
 use tokio::{
-    net::TcpListener,
     sync::Notify,
     time::{Instant, sleep},
 };
@@ -265,139 +242,4 @@ async fn the_standing_stream_has_a_source_of_credentials_asked_three_times_at_mo
     .await;
     assert_eq!(asked.load(Relaxed), 1 + 3, "once at the dial");
     client.close().await;
-}
-
-/// A server that opens the stream after 200 ms, and records whether a request came before that.
-async fn slow_to_listen(early: Arc<AtomicBool>) -> String {
-    listening_after(200 * MS, early).await
-}
-
-async fn listening_after(pause: Duration, early: Arc<AtomicBool>) -> String {
-    let answered = Arc::new(AtomicBool::new(false));
-    let listen = {
-        let answered = Arc::clone(&answered);
-        move || async move {
-            sleep(pause).await;
-            answered.store(true, Relaxed);
-            StatusCode::METHOD_NOT_ALLOWED
-        }
-    };
-    let post = move |body: Bytes| async move {
-        let message: Value = serde_json::from_slice(&body).unwrap();
-        let method = message["method"].as_str().unwrap_or_default();
-        let info = json!({"name": "slow", "version": "1"});
-        let result = match method {
-            "initialize" => json!({
-                "protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info,
-            }),
-            "tools/list" => json!({"tools": []}),
-            "resources/list" => json!({"resources": []}),
-            "tools/call" | "resources/subscribe" | "logging/setLevel" => {
-                early.fetch_or(!answered.load(Relaxed), Relaxed);
-                match method {
-                    "tools/call" => json!({"content": []}),
-                    _ => json!({}),
-                }
-            }
-            _ => return StatusCode::ACCEPTED.into_response(),
-        };
-        let answer = json!({"jsonrpc": "2.0", "id": message["id"], "result": result});
-        let headers = [
-            ("mcp-session-id", "one"),
-            ("content-type", "application/json"),
-        ];
-        (headers, answer.to_string()).into_response()
-    };
-    let router = Router::new().route("/mcp", get(listen).post(post));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-    url
-}
-
-#[tokio::test]
-async fn the_first_requests_come_after_the_stream() {
-    type Ask = fn(&Client) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>>;
-    let requests: [Ask; 3] = [
-        |client| {
-            let params = SubscribeRequestParams::new("file:///a");
-            Box::pin(client.subscribe(params))
-        },
-        |client| {
-            let params = SetLevelRequestParams::new(LoggingLevel::Info);
-            Box::pin(client.set_level(params))
-        },
-        |client| {
-            Box::pin(client.with_peer(async |peer| {
-                let look = CallToolRequestParams::new("look");
-                peer.call_tool(look).await.map(drop)
-            }))
-        },
-    ];
-    for request in requests {
-        let early = Arc::new(AtomicBool::new(false));
-        let url = slow_to_listen(Arc::clone(&early)).await;
-        let client = within("a connection", Client::connect(Http::new(url)))
-            .await
-            .unwrap();
-        // A list does not wait.
-        client.list_resources().await.unwrap();
-        within("an answer", request(&client)).await.unwrap();
-        assert!(!early.load(Relaxed));
-    }
-}
-
-/// The stream is never answered, so that the first call waits longer than its attempt may take.
-#[tokio::test]
-async fn the_wait_for_the_stream_is_no_part_of_the_limit_of_a_request() {
-    let limit = 400 * MS;
-    for ready_timeout in [SECOND, 10 * MS] {
-        let early = Arc::default();
-        let url = listening_after(100 * SECOND, early).await;
-        let log = Log::default();
-        let resilience = resilience(&log, retry().max_attempts(1)).attempt_timeout(limit);
-        let resilience = resilience.build().unwrap();
-        let connect = async |url: &str| {
-            let client = Client::builder(Http::new(url))
-                .resilience(resilience.clone())
-                .reconnect(reconnect().ready_timeout(ready_timeout).build().unwrap())
-                .request_timeout(limit);
-            within("a connection", client.connect()).await.unwrap()
-        };
-        let client = connect(&url).await;
-        let call = client.call("look", json!({}));
-        let answer = within("an answer", call.into_future()).await.unwrap();
-        assert_ne!(answer.is_error, Some(true), "{}", log.line());
-        let client = connect(&url).await;
-        let level = SetLevelRequestParams::new(LoggingLevel::Info);
-        within("an answer", client.set_level(level)).await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn the_first_call_comes_after_the_stream() {
-    let early = Arc::new(AtomicBool::new(false));
-    let url = slow_to_listen(Arc::clone(&early)).await;
-    let client = within("a connection", Client::connect(Http::new(url))).await;
-    let call = client.unwrap().call("look", json!({}));
-    within("an answer", call.into_future()).await.unwrap();
-    assert!(!early.load(Relaxed));
-}
-
-#[tokio::test]
-async fn a_call_of_the_on_connect_hook_comes_after_the_stream_too() {
-    let early = Arc::new(AtomicBool::new(false));
-    let url = slow_to_listen(Arc::clone(&early)).await;
-    let called = Arc::new(AtomicBool::new(false));
-    let is_called = Arc::clone(&called);
-    let client = Client::builder(Http::new(url)).on_connect(move |peer| {
-        let is_called = Arc::clone(&is_called);
-        async move {
-            let outcome = peer.call_tool(CallToolRequestParams::new("look")).await;
-            is_called.store(outcome.is_ok(), Relaxed);
-            outcome.map(drop)
-        }
-    });
-    within("a connection", client.connect()).await.unwrap();
-    assert!(called.load(Relaxed) && !early.load(Relaxed));
 }

@@ -226,7 +226,7 @@ impl Connection {
         self.inner.lister.catalog()
     }
 
-    /// Waits for the standing stream of a new session. No limit of a request counts this time.
+    /// Waits for the standing stream of a new session.
     pub(super) async fn opened(&self) {
         self.inner.parts.opening.wait().await;
     }

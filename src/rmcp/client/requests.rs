@@ -9,7 +9,10 @@ use super::{
     client::inner,
     pages::{self, Page},
 };
-use crate::failure::{Class, Delivery, Failure, Witness};
+use crate::{
+    failure::{Class, Delivery, Failure, Witness},
+    preset,
+};
 use ::rmcp::{
     Peer, RoleClient,
     model::{
@@ -19,7 +22,7 @@ use ::rmcp::{
     },
     service::ServiceError,
 };
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
 type Cursor = Option<PaginatedRequestParams>;
 
@@ -63,14 +66,12 @@ impl Client {
         F: Future<Output = Result<T, ServiceError>>,
     {
         let limit = self.parts.limits.request;
-        let answer = self.parts.handle.with(|made| {
+        let ask = |made| {
             let connection = inner(&made);
             let answer = Box::pin(request(connection.peer().clone()));
-            async move {
-                connection.opened().await;
-                connection.ask(limit, answer).await
-            }
-        });
+            async move { connection.ask(limit, answer).await }
+        };
+        let answer = self.parts.handle.with_ready(opened, ask);
         self.parts.shared.in_flight.counted(answer).await
     }
 
@@ -81,10 +82,11 @@ impl Client {
     /// Why the list could not be read. The catalog keeps the earlier list.
     pub async fn list_tools(&self) -> Result<Arc<[Tool]>, Failure> {
         let limit = self.parts.limits.request;
-        let listed = self.parts.handle.with_one(|made| {
+        let list = |made| {
             let connection = inner(&made);
             async move { connection.list_tools(limit).await.map_err(harmless) }
-        });
+        };
+        let listed = self.parts.handle.with_one(|_| ready(()), list);
         self.parts.shared.in_flight.counted(listed).await?;
         self.tools()
     }
@@ -244,19 +246,25 @@ impl Client {
         F: Future<Output = Result<T, ServiceError>>,
     {
         let limit = self.parts.limits.request;
-        let answer = self.parts.handle.with_one(|made| {
+        let ready = |made| async move {
+            if may_bring_more {
+                opened(made).await;
+            }
+        };
+        let ask = |made| {
             let connection = inner(&made);
             // Boxed: rmcp holds the whole request in it.
             let answer = Box::pin(request(connection.clone()));
-            async move {
-                if may_bring_more {
-                    connection.opened().await;
-                }
-                connection.ask(limit, answer).await.map_err(harmless)
-            }
-        });
+            async move { connection.ask(limit, answer).await.map_err(harmless) }
+        };
+        let answer = self.parts.handle.with_one(ready, ask);
         self.parts.shared.in_flight.counted(answer).await
     }
+}
+
+/// Waits until the standing stream of a new session is open. No limit of a request counts this time.
+async fn opened(made: preset::Connection<Connection>) {
+    inner(&made).opened().await;
 }
 
 /// A harmless request may be repeated after its session was lost, even if the server may have run

@@ -1,6 +1,7 @@
 //! Shared by the tests of the client: servers as processes, and their records.
 
 pub(crate) mod answered;
+mod frozen;
 mod hostile;
 mod log;
 mod peers;
@@ -17,6 +18,7 @@ pub(crate) mod scripted;
 mod traced;
 
 pub(crate) use self::{
+    frozen::FrozenClock,
     hostile::{Ledger, call},
     log::Log,
     peers::{Peer, kill_last},
