@@ -109,7 +109,10 @@ impl Seen {
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "slow", "version": "1"},
             }),
-            "tools/list" => json!({"tools": []}),
+            // Listed differently in each session.
+            "tools/list" => json!({"tools": [
+                {"name": "look", "description": session, "inputSchema": {"type": "object"}},
+            ]}),
             "resources/list" => json!({"resources": []}),
             "tools/call" | "resources/subscribe" | "logging/setLevel" => {
                 self.is_early |= !self.has_answered;
@@ -259,5 +262,35 @@ async fn a_request_that_waits_for_the_stream_is_made_on_the_next_connection_if_i
         advance(500 * MS).await;
         within("an answer", waiting).await.unwrap();
         assert_eq!(server.sessions(method), ["2"], "{method}");
+    }
+}
+
+/// The list of tools was read when this ends, so that the rest of the dial has begun.
+async fn listed(client: &Client) {
+    let mut changes = client.catalog().changes();
+    within("a list", changes.next()).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn subscriptions_and_the_log_level_are_restored_within_a_short_start_timeout() {
+    let _clock = FrozenClock::new();
+    let server = Server::silent().await;
+    let connector = Http::new(&*server.url).start_timeout(400 * MS);
+    let client = within("a connection", Client::connect(connector))
+        .await
+        .unwrap();
+    advance(500 * MS).await;
+    for request in &requests()[..2] {
+        within("an answer", request(&client)).await.unwrap();
+    }
+    let reconnecting = tokio::spawn({
+        let client = client.clone();
+        async move { client.reconnect().await }
+    });
+    listed(&client).await;
+    advance(200 * MS).await;
+    within("the next", reconnecting).await.unwrap().unwrap();
+    for method in &METHODS[..2] {
+        assert_eq!(server.sessions(method), ["1", "2"], "{method}");
     }
 }

@@ -77,7 +77,8 @@ where
             .because(error)
     })?;
     let remains = start_timeout.saturating_sub(begun.elapsed());
-    shared.kept.restore(running.peer(), remains).await;
+    let (peer, opening) = (running.peer(), &parts.opening);
+    shared.kept.restore(peer, opening, remains).await;
     if lister.catalog().failure().is_none() {
         shared.compare_policies();
     }

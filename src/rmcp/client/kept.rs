@@ -4,6 +4,7 @@
     reason = "MCP has deprecated the logging level, and servers still have it"
 )]
 
+use super::opening::Opening;
 use crate::failure::{BoxError, Failure};
 use ::rmcp::{
     Peer, RoleClient,
@@ -68,14 +69,24 @@ impl Kept {
         self.lock().level = Some(params);
     }
 
-    /// Restores all of it on a new connection, within this time, and then runs the user's hook. A
-    /// failure is logged, and the connection is used.
-    pub(super) async fn restore(&self, peer: &Peer<RoleClient>, limit: Duration) {
+    /// Restores all of it on a new connection, within this time, and then runs the user's hook. At
+    /// most half of the time passes with the wait for the standing stream. A failure is logged, and the
+    /// connection is used.
+    pub(super) async fn restore(
+        &self,
+        peer: &Peer<RoleClient>,
+        opening: &Opening,
+        limit: Duration,
+    ) {
         let (subscriptions, level, on_connect) = {
             let state = self.lock();
             let subscriptions: Vec<_> = state.subscriptions.values().cloned().collect();
             (subscriptions, state.level.clone(), state.on_connect.clone())
         };
+        if subscriptions.is_empty() && level.is_none() && on_connect.is_none() {
+            return;
+        }
+        opening.end_within(limit / 2);
         let told = async {
             for params in subscriptions {
                 warn(

@@ -25,6 +25,8 @@ pub(super) struct Opening {
     longest: Duration,
     /// The end of the handshake, in a session.
     begun: Arc<OnceLock<Instant>>,
+    /// Set if a request has less time than that.
+    latest: Arc<OnceLock<Instant>>,
     is_over: watch::Sender<bool>,
 }
 
@@ -34,6 +36,7 @@ impl Opening {
         Self {
             longest: LONGEST.min(limit),
             begun: Arc::default(),
+            latest: Arc::default(),
             is_over: watch::Sender::new(false),
         }
     }
@@ -50,6 +53,13 @@ impl Opening {
         self.is_over.send_replace(true);
     }
 
+    /// Ends it in this time at the latest, for requests that have a limit of their own.
+    pub(super) fn end_within(&self, limit: Duration) {
+        if let Some(latest) = Instant::now().checked_add(limit) {
+            self.latest.get_or_init(|| latest);
+        }
+    }
+
     /// Whether no request has to wait.
     pub(super) fn is_over(&self) -> bool {
         self.begun.get().is_none() || *self.is_over.borrow()
@@ -62,10 +72,9 @@ impl Opening {
         };
         let mut is_over = self.is_over.subscribe();
         let ended = is_over.wait_for(|is_over| *is_over);
-        if time::timeout_at(*begun + self.longest, ended)
-            .await
-            .is_err()
-        {
+        let end = *begun + self.longest;
+        let end = self.latest.get().map_or(end, |latest| end.min(*latest));
+        if time::timeout_at(end, ended).await.is_err() {
             // Later requests need no timer.
             self.is_over.send_replace(true);
         }
