@@ -69,6 +69,11 @@ impl<T, P> ReconnectLayer<T, P> {
         self
     }
 
+    #[cfg(feature = "rmcp-client")]
+    pub(crate) fn dial_timeout(&self) -> Duration {
+        self.settings.dial_timeout()
+    }
+
     /// The ready timeout of a call with this deadline.
     #[cfg(feature = "rmcp-client")]
     pub(crate) fn ready_timeout_of_a_call(&self, deadline: Option<Duration>) -> Duration {

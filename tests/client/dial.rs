@@ -1,6 +1,10 @@
 //! How a connection is made, and what the client knows then.
 
-use crate::support::{Ledger, Log, MS, Port, call, reconnect, resilience, retry, within};
+use crate::support::{
+    FrozenClock, Ledger, Log, MS, Port, SECOND, Scripted, call, reconnect, resilience, retry,
+    scripted::events, within,
+};
+use axum::body::Body;
 use mcp_resilience::{
     Class, Failure,
     call::Hints,
@@ -9,9 +13,11 @@ use mcp_resilience::{
     rmcp::client::{ChildProcess, Client, ClientBuilder, Connector, Http},
 };
 use serde_json::json;
-use std::error::Error;
-use std::time::Duration;
-use tokio::time::Instant;
+use std::{convert::Infallible, error::Error, future::pending, sync::Arc, time::Duration};
+use tokio::{
+    sync::Notify,
+    time::{Instant, advance},
+};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -274,4 +280,34 @@ fn the_debug_form_of_a_connector_has_no_secret() {
 fn rmcp_header(name: &'static str) -> (reqwest::header::HeaderName, reqwest::header::HeaderValue) {
     let value = reqwest::header::HeaderValue::from_static("s3cret");
     (reqwest::header::HeaderName::from_static(name), value)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_and_a_hook_that_never_end_fit_into_a_dial_timeout_below_the_start_timeout() {
+    let _clock = FrozenClock::new();
+    let (listing, hooked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let asked = Arc::clone(&listing);
+    let server = Scripted::start(move |seen, _| {
+        (seen.method() == "tools/list").then(|| {
+            asked.notify_one();
+            let never = futures_util::stream::pending::<Result<Vec<u8>, Infallible>>();
+            events(Body::from_stream(never))
+        })
+    });
+    let server = server.await;
+    let runs = Arc::clone(&hooked);
+    let client = client(Http::new(&*server.url), reconnect().dial_timeout(SECOND));
+    let client = client.on_connect(move |_| {
+        runs.notify_one();
+        pending::<Result<(), Failure>>()
+    });
+    let connecting = tokio::spawn(client.connect());
+    for step in [listing, hooked] {
+        within("a step of the dial", step.notified()).await;
+        advance(450 * MS).await;
+    }
+    let client = within("a connection", connecting).await.unwrap().unwrap();
+    let failure = client.tools().unwrap_err();
+    let text = "within 450ms; to allow more, raise `dial_timeout`";
+    assert!(failure.to_string().ends_with(text), "{failure}");
 }

@@ -134,7 +134,7 @@ impl<C: Connector> ClientBuilder<C> {
     /// Runs on each new connection before calls do, the first included. For state that a server loses
     /// with a connection. Subscriptions and the log level are restored before this.
     ///
-    /// It has the rest of the connector's start timeout. If it fails, panics or takes longer, that is
+    /// It has the rest of the connector's start timeout, or of the dial timeout if that is shorter. If it fails, panics or takes longer, that is
     /// logged, and the connection is used.
     pub fn on_connect<F, Fut, E>(mut self, run: F) -> Self
     where
@@ -172,21 +172,22 @@ impl<C: Connector> ClientBuilder<C> {
     /// Builds the client, which connects at the first call. The first call has no hints from the
     /// server, so it is not repeated unless [`hints`](Self::hints) permit it.
     pub fn build(self) -> Client {
-        // As long as a call waits for readiness after a dial, so that no such wait ends too early.
-        let ready_timeout = self.resilience.ready_timeout_of_a_call(&self.reconnect);
-        let shared = Shared {
-            longest_opening: ready_timeout / 2,
-            ..Shared::new(self.catalog).with_policies(self.resilience.policies())
-        };
-        if let Some(run) = self.on_connect {
-            shared.kept.set_on_connect(run);
-        }
         // The connector can say better what was wrong with a slow dial.
         let limit = self.connector.start_timeout().saturating_add(MOMENT);
         let reconnect = self
             .reconnect
             .with_dial_timeout_of(limit)
             .with_probe(|connection: Connection| async move { connection.probe().await });
+        // As long as a call waits for readiness after a dial, so that no such wait ends too early.
+        let ready_timeout = self.resilience.ready_timeout_of_a_call(&reconnect);
+        let shared = Shared {
+            longest_opening: ready_timeout / 2,
+            dial_timeout: reconnect.dial_timeout(),
+            ..Shared::new(self.catalog).with_policies(self.resilience.policies())
+        };
+        if let Some(run) = self.on_connect {
+            shared.kept.set_on_connect(run);
+        }
         let connector = self.connector.share(shared.clone());
         let (stack, handle) = self.resilience.connect(&reconnect, connector);
         Client::new(Parts {

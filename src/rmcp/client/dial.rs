@@ -69,14 +69,15 @@ where
     }
     shared.catalog.set_server(parts.route.clone(), honoured);
     let lister = Lister::new(running.peer().clone(), shared.catalog.clone());
-    let remains = start_timeout.saturating_sub(begun.elapsed());
-    let first = lister.begin(start_timeout / 2, remains).await;
+    let (limit, setting) = shared.limit_of_steps(start_timeout);
+    let remains = limit.saturating_sub(begun.elapsed());
+    let first = lister.begin(limit / 2, remains, setting).await;
     let pauses = first.map_err(|error| {
         Failure::connection("the tool server closed the connection before it was ready")
             .not_sent()
             .because(error)
     })?;
-    let remains = start_timeout.saturating_sub(begun.elapsed());
+    let remains = limit.saturating_sub(begun.elapsed());
     let (peer, opening) = (running.peer(), &parts.opening);
     shared.kept.restore(peer, opening, remains).await;
     if lister.catalog().failure().is_none() {

@@ -81,17 +81,18 @@ impl Lister {
     /// Reads the list for the first time on this connection. If there is no earlier list and the
     /// server asks to wait, reads it again in time.
     ///
-    /// Fails only if the connection is closed.
+    /// Fails only if the connection is closed. `setting` is the name of the limit.
     pub(super) async fn begin(
         &self,
         limit: Duration,
         at_most: Duration,
+        setting: &str,
     ) -> Result<Pauses, Failure> {
         let mut pauses = Pauses::new();
         let until = after(at_most);
         loop {
             let limit = limit.min(until.saturating_duration_since(Instant::now()));
-            let Err(failure) = self.read(limit, Some("start_timeout")).await else {
+            let Err(failure) = self.read(limit, Some(setting)).await else {
                 pauses.after_success();
                 return Ok(pauses);
             };

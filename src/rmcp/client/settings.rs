@@ -25,7 +25,12 @@ pub struct Shared {
     pub(super) named: Arc<[Box<str>]>,
     // How long requests wait for the standing stream of a new session.
     pub(super) longest_opening: Duration,
+    // The limit around each dial.
+    pub(super) dial_timeout: Duration,
 }
+
+/// The list of tools and the rest of a dial end this much before the dial timeout, at most.
+const MARGIN: Duration = Duration::from_millis(500);
 
 impl Shared {
     pub(super) fn new(catalog: Catalog) -> Self {
@@ -36,6 +41,7 @@ impl Shared {
             abandoned: Abandoned::default(),
             named: Arc::default(),
             longest_opening: Duration::MAX,
+            dial_timeout: Duration::MAX,
         }
     }
 
@@ -52,6 +58,18 @@ impl Shared {
     )]
     pub(super) fn opening(&self) -> Opening {
         Opening::within(self.longest_opening)
+    }
+
+    /// The limit of the steps of a dial that may fail, from its beginning on, and the name of its
+    /// setting. A step that hangs must not fail the dial by the limit around it.
+    pub(super) fn limit_of_steps(&self, start_timeout: Duration) -> (Duration, &'static str) {
+        let margin = MARGIN.min(self.dial_timeout / 10);
+        let limit = self.dial_timeout.saturating_sub(margin);
+        if limit < start_timeout {
+            (limit, "dial_timeout")
+        } else {
+            (start_timeout, "start_timeout")
+        }
     }
 
     /// Warns of policies for tools that the server does not list. A missing or incomplete list says
