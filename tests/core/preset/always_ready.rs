@@ -129,3 +129,15 @@ async fn the_place_in_the_queue_goes_with_the_call_and_is_not_kept_by_the_servic
     let second = timeout(SECOND, other.oneshot(Call::tool("second"))).await;
     assert_eq!(second.expect("and gave it back").unwrap().text(), "second");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_ready_timeout_of_months_is_a_limit_too() {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let layer = AlwaysReadyLayer::new().ready_timeout(60 * DAY);
+    let never = layer.layer(ConcurrencyLimit::new(Script::new([]), 0));
+    let begun = Instant::now();
+    let ended = timeout(100 * DAY, never.oneshot(Call::tool("quote_price"))).await;
+    let failure = ended.expect("it ends").unwrap_err();
+    assert_eq!(failure.class(), Class::Timeout);
+    assert!(begun.elapsed() >= 49 * DAY);
+}
