@@ -124,17 +124,13 @@ fn is_failed(status: &Value, lookup: Lookup<'_>) -> bool {
     }
 }
 
-/// `503 Service Unavailable`, and not `500 of 600 sent`.
+/// `503 Service Unavailable`, and not `500 of 600 sent` or `500 Mails Sent`.
 fn is_status_line(text: &str, lookup: Lookup<'_>) -> bool {
-    let Some((code, reason)) = text.split_once(' ') else {
-        return false;
-    };
-    let is_failure = code
-        .parse()
-        .is_ok_and(|code: u16| (400..600).contains(&code));
-    let is_title = reason.starts_with(|first: char| first.is_ascii_uppercase())
-        && !reason.contains(|other: char| other.is_ascii_digit());
-    is_failure && (is_title || lookup.word(reason).is_some())
+    text.split_once(' ').is_some_and(|(code, reason)| {
+        let code = code.parse();
+        let is_failure = code.is_ok_and(|code: u16| (400..600).contains(&code));
+        is_failure && (lookup.word(reason).is_some() || is_one_of(FAILED, reason))
+    })
 }
 
 /// Whether an item says what is wrong. In a batch it may say what was done.

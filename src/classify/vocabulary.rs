@@ -152,8 +152,9 @@ impl Vocabulary {
         self
     }
 
-    /// A field with the time from which a call is welcome again: RFC 3339, a date of HTTP, or seconds
-    /// or milliseconds since 1970.
+    /// A field with the time from which a call is welcome again: RFC 3339, a date of HTTP, or a
+    /// number. Its size tells whether it counts seconds, milliseconds, microseconds or nanoseconds
+    /// since 1970. A small number is seconds from now.
     #[must_use]
     pub fn wait_until(mut self, name: &str) -> Self {
         self.instants.push(plain(name));

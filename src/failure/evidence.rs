@@ -94,7 +94,12 @@ impl Evidence {
     fn attribute(&mut self, witness: Witness) {
         self.reached_by = witness;
         self.permitted_by = witness;
-        self.is_passed_on = witness == Witness::Hearsay;
+        self.is_passed_on = match witness {
+            Witness::Hearsay => true,
+            Witness::Author => false,
+            // A layer does not know what its inner service passes on.
+            Witness::Connection | Witness::Server | Witness::Store => self.is_passed_on,
+        };
     }
 }
 

@@ -11,14 +11,22 @@ use axum::{
     http::{HeaderValue, StatusCode},
     response::Response,
 };
-use mcp_resilience::rmcp::client::{Client, Http};
+use mcp_resilience::{
+    classify::{ClassifyLayer, Vocabulary},
+    rmcp::client::{Client, Http},
+};
 use rmcp::model::{CallToolRequestParams, CallToolResponse};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 async fn connect(server: &Scripted, log: &Log) -> Client {
+    connect_with(server, log, ClassifyLayer::new()).await
+}
+
+async fn connect_with(server: &Scripted, log: &Log, classify: ClassifyLayer) -> Client {
+    let resilience = resilience(log, retry()).classify(classify);
     let client = Client::builder(Http::new(&*server.url))
-        .resilience(resilience(log, retry()).build().unwrap())
+        .resilience(resilience.build().unwrap())
         .reconnect(reconnect().build().unwrap());
     within("a connection", client.connect()).await.unwrap()
 }
@@ -184,7 +192,11 @@ async fn a_gateway_without_an_answer_cannot_say_that_a_call_did_not_run_or_may_r
         json!({"error": {"code": 504, "message": "x", "data": {"retryable": true}}}),
         json!({"title": "Error 524: A timeout occurred", "status": 524, "retryable": true, "retry_after": 1}),
         json!({"code": "upstream_error", "error": "x", "status": 502}),
+        json!({"error": {"code": 504, "message": "x", "data": {"reason": "rate_limited"}}}),
+        json!({"error": {"code": 504, "message": "x", "data": {"fault": {"code": "rate_limited"}}}}),
     ];
+    // The user's names help to find what is said, and do not make it true.
+    let names = Vocabulary::new().code_field("reason").envelope_in("fault");
     let of_server = json!({"jsonrpc": "2.0", "id": null, "error": {
         "code": -32000, "message": "x", "data": {"code": "rate_limited"},
     }});
@@ -201,7 +213,8 @@ async fn a_gateway_without_an_answer_cannot_say_that_a_call_did_not_run_or_may_r
             })
             .await;
             let log = Log::default();
-            let client = connect(&server, &log).await;
+            let classify = ClassifyLayer::new().vocabulary(names.clone());
+            let client = connect_with(&server, &log, classify).await;
             assert_eq!(is_good(&client).await, calls == 2, "{code} {body}");
             assert_eq!(server.count("tools/call"), calls, "{code} {body}");
             if calls == 1 {

@@ -144,6 +144,16 @@ async fn a_server_error_that_names_a_session_does_not_end_one_that_answers_a_pin
             "upstream",
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}"#,
         ),
+        (
+            500,
+            "upstream",
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"Session not found","data":{"code":"E42"}}}"#,
+        ),
+        (
+            503,
+            "unavailable",
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"Session not found","data":{"code":"E42"}}}"#,
+        ),
     ] {
         let alive = |id: &Value, _| Some(result(id, &json!({})));
         let server = forgetful(code, body, alive).await;

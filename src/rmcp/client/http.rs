@@ -71,7 +71,7 @@ const CALLS: usize = 4096;
 /// | 503 with a `Retry-After`, or a code in the body that is a refusal | `Unavailable`, or what a code in the body says | refused |
 /// | 503 without: a proxy that lost the request sends it too | `Unavailable` | unknown |
 /// | a redirect to another server, or to a GET | `Disabled` | unknown |
-/// | any other with a JSON-RPC error | what the error means | |
+/// | any other with a JSON-RPC error | what the error means; with a 5xx, never a lost session | |
 /// | any other 4xx | `InvalidInput`; `NotFound` for 404 and 410 | unknown |
 /// | any other 5xx | `Upstream`, or what a code in the body says | unknown; for 502, 504 and 52x whatever the body says, unless it is JSON-RPC |
 /// | a complete answer that is not JSON or not an MCP message | `InvalidOutput` | executed |

@@ -40,6 +40,8 @@ fn beside_other_things() -> Vec<Value> {
         json!({"code": "rate_limited", "message": "x", "status": "3 of 5 sent"}),
         json!({"code": "rate_limited", "message": "x", "status": "500 of 600 sent"}),
         json!({"code": "rate_limited", "message": "x", "status": "429 sent"}),
+        json!({"code": "rate_limited", "message": "x", "status": "429 Sent"}),
+        json!({"code": "rate_limited", "message": "x", "status": "500 Mails sent"}),
         json!({"code": "rate_limited", "message": "x", "status": "0 failed, 5 sent"}),
         json!({"code": "rate_limited", "message": "x", "status": "nan"}),
         json!({"code": "rate_limited", "message": "x", "status": "inf of them"}),

@@ -149,13 +149,15 @@ impl HttpRefusal {
 
     pub(super) fn failure(&self) -> Failure {
         let said = self.said();
+        let named = said
+            .as_ref()
+            .filter(|said| !self.may_name_another_session(said));
         let (class, delivery) = self
-            .by_status(said.as_ref())
+            .by_status(named)
             .or_else(|| {
-                let said = said.as_ref()?;
-                let is_named = word(said).is_some()
-                    || self.error.is_some() && !self.may_name_another_session(said);
-                is_named.then(|| (said.class(), said.delivery()))
+                let named = named?;
+                let is_named = word(named).is_some() || self.error.is_some();
+                is_named.then(|| (named.class(), named.delivery()))
             })
             .unwrap_or_else(|| (self.class(), Delivery::Unknown));
         // Status and body are the server's own, about this request.
@@ -191,6 +193,10 @@ impl HttpRefusal {
         }
         if self.may_mean_session() {
             failure.doubt_session();
+        }
+        if self.is_of_gateway() {
+            // The names that the user adds are looked up later, and do not change that.
+            failure = failure.attributed_to(Witness::Hearsay);
         }
         failure.with_retry_after(self.hint(said.as_ref()))
     }
