@@ -5,9 +5,92 @@ use super::{
     machine::{Generation, Look, Machine, Ticket},
     shared::Shared,
 };
-use crate::failure::Failure;
-use std::{sync::Arc, time::Duration};
+use crate::{failure::Failure, window::BeginBy};
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 use tokio::time::{self, Instant};
+
+/// A clone of a connection, and its number.
+pub(super) type Leased<C> = (C, Generation);
+
+/// The waits of one call: for a connection, or for one that is not ready. Its ticket limits them.
+pub(super) struct Wait<C> {
+    ticket: Ticket,
+    until: Until<C>,
+}
+
+enum Until<C> {
+    Over,
+    Connected(BoxFuture<Result<Leased<C>, Failure>>),
+    /// Returns whether the connection was retired in time.
+    Retired(BoxFuture<bool>),
+}
+
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+impl<C: Clone + Send + 'static> Wait<C> {
+    /// The wait of a new call.
+    #[cold]
+    pub(super) fn of_new_call(shared: &Shared<C>, begin_by: Option<&BeginBy>) -> Self {
+        Self::with(shared.ticket(), begin_by)
+    }
+
+    /// The wait of a call that had a connection when it began.
+    pub(super) fn again(shared: &Shared<C>, begin_by: Option<&BeginBy>) -> Self {
+        Self::with(shared.patient_ticket(), begin_by)
+    }
+
+    fn with(ticket: Ticket, begin_by: Option<&BeginBy>) -> Self {
+        Self {
+            ticket: ticket.until(begin_by.and_then(BeginBy::at)),
+            until: Until::Over,
+        }
+    }
+
+    /// Waits for a connection.
+    pub(super) fn poll_connected(
+        &mut self,
+        shared: &Arc<Shared<C>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Leased<C>, Failure>> {
+        let connected = loop {
+            match &mut self.until {
+                Until::Connected(connected) => break ready!(connected.as_mut().poll(cx)),
+                until => {
+                    let connected = Arc::clone(shared).wait(self.ticket);
+                    *until = Until::Connected(Box::pin(connected));
+                }
+            }
+        };
+        self.until = Until::Over;
+        Poll::Ready(connected)
+    }
+
+    /// Waits until this connection is retired. Returns whether that was in time.
+    pub(super) fn poll_retired(
+        &mut self,
+        shared: &Arc<Shared<C>>,
+        generation: Generation,
+        begin_by: Option<&BeginBy>,
+        cx: &mut Context<'_>,
+    ) -> Poll<bool> {
+        loop {
+            match &mut self.until {
+                Until::Retired(retired) => return retired.as_mut().poll(cx),
+                until => {
+                    let ticket = self.ticket.for_readiness(Instant::now());
+                    let ticket = ticket.until(begin_by.and_then(BeginBy::at));
+                    let retired = Arc::clone(shared).retired(generation, ticket.until);
+                    *until = Until::Retired(Box::pin(retired));
+                }
+            }
+        }
+    }
+}
 
 impl<C: Clone + Send + 'static> Shared<C> {
     /// The ticket of a call that begins to wait now.
@@ -40,7 +123,7 @@ impl<C: Clone + Send + 'static> Shared<C> {
     }
 
     /// Waits for a connection, and makes sure that there is a dial.
-    pub(super) async fn wait(self: Arc<Self>, ticket: Ticket) -> Result<(C, Generation), Failure> {
+    pub(super) async fn wait(self: Arc<Self>, ticket: Ticket) -> Result<Leased<C>, Failure> {
         // Subscribed before the first look, so that no change is missed.
         let mut states = self.subscribe();
         let _waiting = Waiting::new(&self);
