@@ -294,3 +294,32 @@ async fn subscriptions_and_the_log_level_are_restored_within_a_short_start_timeo
         assert_eq!(server.sessions(method), ["1", "2"], "{method}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_whose_request_was_dropped_is_not_made_on_the_next_connection() {
+    let _clock = FrozenClock::new();
+    let server = Server::silent().await;
+    let client = Client::connect(Http::new(&*server.url));
+    let client = within("a connection", client).await.unwrap();
+    let kept = SubscribeRequestParams::new("file:///a");
+    for is_kept in [false, true] {
+        let subscribe = client.subscribe(kept.clone());
+        assert!(subscribe.now_or_never().is_none(), "it waits");
+        let reconnecting = tokio::spawn({
+            let client = client.clone();
+            async move { client.reconnect().await }
+        });
+        listed(&client).await;
+        advance(500 * MS).await;
+        within("the next", reconnecting).await.unwrap().unwrap();
+        let made = server.sessions("resources/subscribe");
+        assert_eq!(made.is_empty(), !is_kept, "{made:?}");
+        // One that was answered is kept, also if it is asked for once more and that is dropped.
+        if !is_kept {
+            within("an answer", client.subscribe(kept.clone()))
+                .await
+                .unwrap();
+            client.reconnect().now_or_never();
+        }
+    }
+}

@@ -55,10 +55,14 @@ impl Kept {
         self.lock().on_connect = Some(run);
     }
 
-    /// Keeps a subscription. Returns whether it is new.
-    pub(super) fn subscribe(&self, params: SubscribeRequestParams) -> bool {
+    /// Keeps a subscription. If it is new, it is removed again unless the server answers.
+    pub(super) fn subscribe(&self, params: SubscribeRequestParams) -> Unanswered<'_> {
         let uri = params.uri.clone();
-        self.lock().subscriptions.insert(uri, params).is_none()
+        let before = self.lock().subscriptions.insert(uri.clone(), params);
+        Unanswered {
+            kept: self,
+            uri: before.is_none().then_some(uri),
+        }
     }
 
     pub(super) fn unsubscribe(&self, uri: &str) {
@@ -121,6 +125,28 @@ impl Kept {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A subscription that the server has not confirmed.
+#[must_use]
+pub(super) struct Unanswered<'a> {
+    kept: &'a Kept,
+    // Set if it is new.
+    uri: Option<String>,
+}
+
+impl Unanswered<'_> {
+    pub(super) fn keep(mut self) {
+        self.uri = None;
+    }
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        if let Some(uri) = &self.uri {
+            self.kept.unsubscribe(uri);
+        }
     }
 }
 

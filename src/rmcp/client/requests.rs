@@ -155,17 +155,16 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Those of [`with_peer`](Self::with_peer). A subscription that failed is not kept.
+    /// Those of [`with_peer`](Self::with_peer). A subscription is not kept if it failed, or if the future
+    /// was dropped before the answer.
     pub async fn subscribe(&self, params: SubscribeRequestParams) -> Result<(), Failure> {
         let kept = &self.parts.shared.kept;
         // Stored first, so that a connection that is made in the meantime gets it.
-        let is_new = kept.subscribe(params.clone());
+        let unanswered = kept.subscribe(params.clone());
         let ask = |peer: Peer<RoleClient>, params| async move { peer.subscribe(params).await };
-        let outcome = self.ask(&params, ask).await;
-        if outcome.is_err() && is_new {
-            kept.unsubscribe(&params.uri);
-        }
-        outcome
+        self.ask(&params, ask).await?;
+        unanswered.keep();
+        Ok(())
     }
 
     /// Ends a subscription.
