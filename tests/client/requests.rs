@@ -315,3 +315,46 @@ async fn lists_have_all_pages_and_each_item_once() {
     let one = client.with_peer(|peer| async move { peer.list_prompts(Some(one)).await });
     assert_eq!(within("a page", one).await.unwrap().prompts.len(), 2);
 }
+
+#[tokio::test]
+async fn a_list_that_is_cut_short_is_a_failure() {
+    let prompts = |n: usize| -> Vec<_> {
+        (0..4000)
+            .map(|i| json!({"name": format!("{n}-{i}")}))
+            .collect()
+    };
+    let server = Scripted::start(move |seen, before| {
+        let page = match seen.method() {
+            "resources/list" => json!({"resources": [], "nextCursor": "again"}),
+            "resources/templates/list" => {
+                json!({"resourceTemplates": [], "nextCursor": before.to_string()})
+            }
+            "prompts/list" => json!({"prompts": prompts(before), "nextCursor": before.to_string()}),
+            _ => return None,
+        };
+        Some(result(&seen.message["id"], &page))
+    });
+    let server = server.await;
+    let client = Client::builder(Http::new(&*server.url)).request_timeout(300 * SECOND);
+    let client = within("a connection", client.connect()).await.unwrap();
+    let failures = [
+        client.list_resources().await.map(drop).unwrap_err(),
+        client
+            .list_resource_templates()
+            .await
+            .map(drop)
+            .unwrap_err(),
+        client.list_prompts().await.map(drop).unwrap_err(),
+    ];
+    let texts = [
+        "the list of resources is incomplete, because the server repeats a cursor",
+        "the list of resource templates is incomplete, because the server lists more than 1,000 pages",
+        "the list of prompts is incomplete, because the server lists more than 10,000 items",
+    ];
+    for (failure, text) in failures.iter().zip(texts) {
+        assert_eq!(failure.class(), Class::InvalidOutput);
+        let text = format!("{text}; to read the pages, use `with_peer`");
+        assert_eq!(failure.to_string(), text);
+    }
+    assert_eq!(client.handle().generation(), 1, "the connection works");
+}

@@ -8,6 +8,7 @@ use crate::{
     backoff::{Backoff, Ceilings, Jitter},
     classify::Session,
     failure::Failure,
+    text::shown_name,
 };
 use ::rmcp::{
     Peer, RoleClient,
@@ -49,6 +50,12 @@ impl Lister {
         let reading = self.catalog.begin(self.connection);
         match time::timeout(limit, Box::pin(self.pages())).await {
             Ok(Ok(Listed { items, incomplete })) => {
+                if let Some(why) = incomplete {
+                    tracing::warn!(
+                        why = shown_name(why),
+                        "the server's list of tools may be incomplete"
+                    );
+                }
                 self.catalog.fill(reading, items, incomplete);
                 Ok(())
             }
@@ -75,7 +82,7 @@ impl Lister {
             let page = self.peer.list_tools(cursor).await?;
             Ok((page.tools, page.next_cursor))
         };
-        pages::read_all("tools", |tool: &Tool| &tool.name, ask).await
+        pages::read_all(|tool: &Tool| &tool.name, ask).await
     }
 
     /// Reads the list for the first time on this connection. If there is no earlier list and the

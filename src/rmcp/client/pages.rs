@@ -1,4 +1,3 @@
-use crate::text::shown_name;
 use ::rmcp::{model::PaginatedRequestParams, service::ServiceError};
 use std::collections::HashSet;
 
@@ -20,7 +19,6 @@ pub(super) type Page<T> = (Vec<T>, Option<String>);
 
 /// Reads all pages of a list. Each name is in it once; the first counts.
 pub(super) async fn read_all<T, F>(
-    list: &'static str,
     name: impl Fn(&T) -> &str,
     mut ask: impl FnMut(Option<PaginatedRequestParams>) -> F,
 ) -> Result<Listed<T>, ServiceError>
@@ -57,13 +55,6 @@ where
             incomplete = None;
             break;
         }
-    }
-    if let Some(why) = incomplete {
-        tracing::warn!(
-            list = shown_name(list),
-            why = shown_name(why),
-            "a list of the server may be incomplete"
-        );
     }
     Ok(Listed { items, incomplete })
 }

@@ -7,7 +7,7 @@
 use super::{
     Client, Connection,
     client::inner,
-    pages::{self, Page},
+    pages::{self, Listed, Page},
 };
 use crate::{
     failure::{Class, Delivery, Failure, Witness},
@@ -76,6 +76,7 @@ impl Client {
     }
 
     /// Lists the server's tools now, each once, and stores the list in the [catalog](Self::catalog).
+    /// [`Catalog::incomplete`](super::Catalog::incomplete) says whether tools may be missing.
     ///
     /// # Errors
     ///
@@ -100,11 +101,12 @@ impl Client {
         self.list_tools().await.map(drop)
     }
 
-    /// Lists the server's resources: all pages, each URI once. At most 10,000.
+    /// Lists the server's resources: all pages, each URI once.
     ///
     /// # Errors
     ///
-    /// Those of [`with_peer`](Self::with_peer). If one page fails, the list fails.
+    /// Those of [`with_peer`](Self::with_peer). If one page fails, the list fails. `InvalidOutput` if the
+    /// server repeats a cursor, or lists more than 10,000 items or 1,000 pages.
     pub async fn list_resources(&self) -> Result<Vec<Resource>, Failure> {
         let ask = |peer: Peer<RoleClient>, cursor| async move {
             let page = peer.list_resources(cursor).await?;
@@ -113,7 +115,7 @@ impl Client {
         self.list("resources", |resource| &resource.uri, ask).await
     }
 
-    /// Lists the server's resource templates: all pages, each URI template once. At most 10,000.
+    /// Lists the server's resource templates: all pages, each URI template once.
     ///
     /// # Errors
     ///
@@ -127,7 +129,7 @@ impl Client {
             .await
     }
 
-    /// Lists the server's prompts: all pages, each name once. At most 10,000.
+    /// Lists the server's prompts: all pages, each name once.
     ///
     /// # Errors
     ///
@@ -216,11 +218,19 @@ impl Client {
         F: Future<Output = Result<Page<T>, ServiceError>>,
     {
         let ask = |peer: Peer<RoleClient>, ()| async move {
-            pages::read_all(list, name, |cursor| page(peer.clone(), cursor)).await
+            pages::read_all(name, |cursor| page(peer.clone(), cursor)).await
         };
         let listed = self.ask_on(false, |connection| ask(connection.peer().clone(), ()));
-        let listed = listed.await?;
-        Ok(listed.items)
+        let Listed { items, incomplete } = listed.await?;
+        match incomplete {
+            None => Ok(items),
+            Some(why) => {
+                let text = format!(
+                    "the list of {list} is incomplete, because {why}; to read the pages, use `with_peer`"
+                );
+                Err(Failure::invalid_output(text).handed_out())
+            }
+        }
     }
 
     async fn ask<P: Clone, T, F>(
