@@ -11,7 +11,7 @@ use crate::{
         Route, Side, ToolCall,
     },
     failure::{Class, Failure, Stopped},
-    rmcp::{Request, capability::Honoured},
+    rmcp::{Answer, Request, capability::Honoured},
 };
 use ::rmcp::model::{JsonObject, ProgressToken};
 use serde_json::Value;
@@ -75,13 +75,14 @@ impl ClientCall {
     ///
     /// # Errors
     ///
-    /// If it repeats a call whose tool is listed differently since, or a call that only an earlier
-    /// server would recognize.
+    /// If it repeats a call whose tool is listed differently since, or a call that may have run and that
+    /// only an earlier server would recognize.
     pub(super) fn begin(&self, honoured: Option<&Honoured>) -> Result<(), Failure> {
         if !self.level.begin() {
             return Ok(());
         }
-        if self.honoured.is_some() && self.honoured.as_ref() != honoured {
+        let is_unknown = self.honoured.is_some() && self.honoured.as_ref() != honoured;
+        if is_unknown && self.level.may_have_run() {
             let message = "another server answers now, which does not know the key of the call, so the call \
                            was not made again";
             let mut failure = Failure::unavailable(None).with_message(message).not_sent();
@@ -122,6 +123,14 @@ impl ClientCall {
         let mut injected = meta.take().unwrap_or_default();
         telemetry::inject(&mut injected.0.0);
         *meta = Some(injected).filter(|meta| !meta.0.0.is_empty());
+    }
+
+    /// The call is sent: until its failure says otherwise, it may have run.
+    pub(super) fn sent(&self) -> Sent {
+        let may_have_run = self.level.set_may_have_run(true);
+        Sent {
+            level: (!may_have_run).then(|| self.level.clone()),
+        }
     }
 
     pub(super) fn into_request(self) -> Request {
@@ -245,6 +254,21 @@ impl ToolCall for ClientCall {
             }
             still(hints, &catalog, version, &tool)
         }))
+    }
+}
+
+/// An attempt at a call on its way to the server.
+pub(super) struct Sent {
+    // Set if no earlier attempt may have run.
+    level: Option<Level>,
+}
+
+impl Sent {
+    pub(super) fn answered(self, answer: &Result<Answer, Failure>) {
+        let did_not_run = |failure: &Failure| failure.delivery().did_not_run();
+        if let (Some(level), true) = (self.level, answer.as_ref().is_err_and(did_not_run)) {
+            level.set_may_have_run(false);
+        }
     }
 }
 

@@ -301,8 +301,9 @@ impl Service<ClientCall> for Connection {
         // Here, since the ticker belongs to the new attempt.
         let listening = call.listen(&inner.parts.incoming);
         Box::pin(async move {
-            let keyed = call.keyed().cloned();
+            let (keyed, sent) = (call.keyed().cloned(), call.sent());
             let answer = inner.send(call.into_request(), keyed).await;
+            sent.answered(&answer);
             match listening.wait() {
                 Some(wait) => waiting::after(answer, wait),
                 None => answer,

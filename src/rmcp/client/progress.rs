@@ -60,6 +60,7 @@ struct Told {
     highest: Mutex<Option<f64>>,
     sink: Option<Sink>,
     has_begun: AtomicBool,
+    may_have_run: AtomicBool,
 }
 
 /// An attempt gets reports until this is dropped.
@@ -189,6 +190,16 @@ impl Level {
     /// Notes an attempt. Returns whether it is a repeat.
     pub(super) fn begin(&self) -> bool {
         self.0.has_begun.swap(true, Relaxed)
+    }
+
+    /// Whether an attempt may have run the tool.
+    pub(super) fn may_have_run(&self) -> bool {
+        self.0.may_have_run.load(Relaxed)
+    }
+
+    /// Notes whether an attempt may have run it. Returns what was noted before.
+    pub(super) fn set_may_have_run(&self, may_have_run: bool) -> bool {
+        self.0.may_have_run.swap(may_have_run, Relaxed)
     }
 
     fn tell(&self, report: &ProgressNotificationParam) {
