@@ -142,8 +142,9 @@
 //!
 //! # Limits of the adapter
 //!
-//! tower-mcp's JSON-RPC layer answers a call by itself whose parameters it cannot read. Over stdio, by
-//! [`ResilientLayer::run`], such a call leaves its line; over HTTP no service sees it, and it leaves none.
+//! tower-mcp's JSON-RPC layer answers a call by itself that it cannot read, and refuses a line as a whole if
+//! one message of it is invalid. Over stdio, by [`ResilientLayer::run`], such a call leaves its line in the
+//! log; over HTTP no service sees it, and it leaves none.
 //! With a dynamic registry of tower-mcp, a client that gives progress tokens gets each `list_changed` twice,
 //! since the registry also keeps the channel on which the progress of its tools is seen.
 //! A tool that runs as a task answers when the task begins; the end of the task is not seen. The

@@ -147,6 +147,80 @@ async fn a_call_that_is_refused_without_its_id_leaves_its_line_over_stdio() {
     shop.leave().await;
 }
 
+#[tokio::test]
+async fn a_call_that_has_a_member_twice_leaves_its_line_over_stdio() {
+    let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
+    for member in ["jsonrpc", "id", "method", "params"] {
+        let twice = |id: u64| {
+            let call = json!({
+                "jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": {"name": "get_author", "arguments": {"title": "Dune"}},
+            });
+            format!(
+                r#"{{"{member}":{},{}"#,
+                call[member],
+                &call.to_string()[1..]
+            )
+        };
+        let id = shop
+            .write_request("tools/call", |id| twice(id).into_bytes())
+            .await;
+        assert_eq!(shop.error_without_id().await["code"], -32700, "{member}");
+        let wanted = json!({
+            "outcome": "failed", "class": "invalid_input", "code": -32700, "tool": "get_author",
+            "arguments": {"title": "Dune"},
+        });
+        assert_has(&shop.line(id).await, &wanted);
+    }
+    shop.leave().await;
+}
+
+#[tokio::test]
+async fn a_call_whose_id_is_missing_or_invalid_leaves_its_line_over_stdio() {
+    let mut shop = Bookshop::open(Wire::Stdio, &[]).await;
+    let ids = [
+        ("none", None, Value::Null),
+        ("null", Some(Value::Null), Value::Null),
+        ("boolean", Some(json!(true)), Value::Null),
+        ("float", Some(json!(1.5)), json!(1.5)),
+    ];
+    for (tool, id, logged) in ids {
+        let mut call = json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": tool}});
+        if let Some(id) = id {
+            call["id"] = id;
+        }
+        shop.write(&call.to_string()).await;
+        assert_eq!(shop.error_without_id().await["code"], -32600, "{tool}");
+        let wanted = json!({
+            "outcome": "failed", "class": "invalid_input", "code": -32600, "delivery": "not_sent",
+            "request_id": logged,
+        });
+        assert_has(&shop.line_of_tool(tool).await, &wanted);
+    }
+    shop.leave().await;
+}
+
+#[tokio::test]
+async fn a_batch_with_a_notification_leaves_the_lines_of_its_calls_over_stdio() {
+    let mut shop = Bookshop::open_revision("2025-03-26").await;
+    let id = shop
+        .write_request("tools/call", |id| {
+            let call = json!({
+                "jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": {"name": "get_author", "arguments": {"title": "Dune"}},
+            });
+            let notification = json!({
+                "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99},
+            });
+            json!([call, notification]).to_string().into_bytes()
+        })
+        .await;
+    assert_eq!(shop.error_without_id().await["code"], -32700);
+    let wanted = json!({"outcome": "failed", "code": -32700, "tool": "get_author"});
+    assert_has(&shop.line(id).await, &wanted);
+    shop.leave().await;
+}
+
 /// tower-mcp refuses it before any service that could be wrapped.
 #[tokio::test]
 async fn over_http_a_call_that_cannot_be_read_is_refused_without_a_line() {

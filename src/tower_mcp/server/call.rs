@@ -14,7 +14,6 @@ use crate::{
 use ::tower_mcp::{
     McpRouter, RouterRequest, TraceContext,
     protocol::{McpRequest, RequestId},
-    router::Extensions,
 };
 use serde_json::{Map, Value};
 use std::{
@@ -36,7 +35,7 @@ pub struct ServerCall {
     shared: Arc<Shared>,
     // Only if a run may outlive its request.
     keyed: Option<Arc<Keyed>>,
-    unreadable: Option<Arc<Unreadable>>,
+    refused: Option<Arc<Refused>>,
 }
 
 /// What is known of a call beside its request.
@@ -49,6 +48,12 @@ pub(super) struct Shared {
     progress: Progress,
     // `None` if the client gave no token, or if reports of the tool cannot be seen.
     report: Option<Arc<Report>>,
+}
+
+struct Refused {
+    // As it was written.
+    id: Value,
+    problem: Unreadable,
 }
 
 struct Keyed {
@@ -81,44 +86,34 @@ impl ServerCall {
             hints: Hints::new(),
             shared: Arc::new(shared),
             keyed: None,
-            unreadable: None,
+            refused: None,
         }
     }
 
-    /// A request whose parameters tower-mcp cannot read, to be refused.
-    pub(super) fn unreadable(id: RequestId, request: Value, unreadable: Unreadable) -> Self {
-        let (inner, arguments, trace) = unreadable::read(request);
-        let mut extensions = Extensions::new();
-        if let Some(trace) = trace {
-            extensions.insert(trace);
-        }
-        let request = RouterRequest {
-            id,
-            inner,
-            extensions,
-        };
+    /// A request that tower-mcp cannot read, to be refused.
+    pub(super) fn unreadable(request: Value, problem: Unreadable) -> Self {
+        let id = request.get("id").cloned().unwrap_or_default();
+        let (request, arguments) = unreadable::read(request);
         // No router has seen it.
         let mut call = Self::new(request, McpRouter::new(), None);
         if let Some(shared) = Arc::get_mut(&mut call.shared) {
             shared.arguments = arguments;
         }
-        call.unreadable = Some(Arc::new(unreadable));
+        call.refused = Some(Arc::new(Refused { id, problem }));
         call
     }
 
-    /// The error in the parameters, if they cannot be read. Such a call goes through the stack to
+    /// The error in the request, if tower-mcp cannot read it. Such a call goes through the stack to
     /// leave its line, with its name and its arguments as far as they are of the right type. It does
     /// not reach the router.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
-        let unreadable = self.unreadable.as_ref()?;
-        Some(&unreadable.problem)
+        Some(&self.refused.as_ref()?.problem.problem)
     }
 
     /// Why the router must not get the call.
     pub(super) fn refusal(&self) -> Option<Failure> {
-        let unreadable = self.unreadable.as_ref()?;
-        Some(unreadable.failure())
+        Some(self.refused.as_ref()?.problem.failure())
     }
 
     /// The same call, by what is known of its tool.
@@ -144,7 +139,8 @@ impl ServerCall {
         self
     }
 
-    /// The request.
+    /// The request. If tower-mcp cannot read the id of a call with a [`problem`](Self::problem), the id
+    /// here is an empty text.
     #[must_use]
     pub fn request(&self) -> &RouterRequest {
         &self.request
@@ -238,6 +234,11 @@ impl ToolCall for ServerCall {
     }
 
     fn request_id(&self) -> Option<Value> {
+        if let Some(Refused { id, .. }) = self.refused.as_deref()
+            && RequestId::from_json(id).is_none()
+        {
+            return id.is_number().then(|| id.clone());
+        }
         match &self.request.id {
             RequestId::Number(number) => Some(Value::from(*number)),
             RequestId::String(text) => Some(Value::from(&**text)),

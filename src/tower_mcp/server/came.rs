@@ -1,13 +1,11 @@
 //! A call over stdio, as it was written.
 
-use crate::call::{IdempotencyKey, InvalidKey};
+use crate::call::{IdempotencyKey, InvalidKey, Method};
 use ::tower_mcp::{
     RouterRequest,
-    inspection::JsonRpcPayload,
     protocol::{McpRequest, RequestId},
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// All names of a key contain this, in any case.
 const NAME: &[u8] = b"idempotency";
@@ -15,24 +13,25 @@ const NAME: &[u8] = b"idempotency";
 /// A call as it was written.
 #[derive(Debug)]
 pub(super) struct Came {
-    pub(super) id: RequestId,
+    /// `None` if tower-mcp cannot read it.
+    pub(super) id: Option<RequestId>,
     pub(super) request: Vec<u8>,
-    /// The number of the batch that it came in.
-    pub(super) batch: Option<u64>,
-}
-
-/// An error that names no request.
-#[derive(Clone, Copy)]
-pub(super) enum Unnamed {
-    /// The line is not JSON as tower-mcp reads it.
-    Parse,
-    /// The message is not a request of JSON-RPC.
-    Request,
-    /// The batch is not allowed.
-    Batch,
 }
 
 impl Came {
+    /// The call in a message, with the text of the message. `None` if the message is no call.
+    pub(super) fn of(message: &Value, text: impl FnOnce() -> Vec<u8>) -> Option<Self> {
+        let method = message.get("method")?.as_str()?;
+        Method::of_name(method).map(|_| Self {
+            id: message.get("id").and_then(RequestId::from_json),
+            request: text(),
+        })
+    }
+
+    pub(super) fn has_id(&self, id: &RequestId) -> bool {
+        self.id.as_ref() == Some(id)
+    }
+
     /// The key in its `_meta`.
     pub(super) fn key(&self) -> Option<Result<IdempotencyKey, InvalidKey>> {
         let mut windows = self.request.windows(NAME.len());
@@ -43,23 +42,8 @@ impl Came {
         IdempotencyKey::of_request(request["params"]["_meta"].as_object(), None)
     }
 
-    /// The request, as far as it can be read.
     pub(super) fn read(&self) -> Value {
-        let whole = serde_json::from_slice(&self.request);
-        whole.unwrap_or_else(|_| Named::read(&self.request))
-    }
-
-    /// Whether tower-mcp answers it with this error.
-    pub(super) fn gets(&self, error: Unnamed) -> bool {
-        let read = || serde_json::from_slice::<Value>(&self.request);
-        match (error, self.batch) {
-            (Unnamed::Batch, batch) => batch.is_some(),
-            (Unnamed::Parse, None) => read().is_err(),
-            (Unnamed::Request, None) => {
-                read().is_ok_and(|request| JsonRpcPayload::inspect(&request).is_err())
-            }
-            (_, Some(_)) => false,
-        }
+        serde_json::from_slice(&self.request).unwrap_or_default()
     }
 
     /// Whether this is the request, also if an earlier call with its id is still there.
@@ -70,27 +54,5 @@ impl Came {
         let came = self.read();
         let arguments = came["params"].get("arguments").unwrap_or(&Value::Null);
         came["params"]["name"] == *params.name && *arguments == params.arguments
-    }
-}
-
-/// The parts of a call that name what it calls. The rest may hold what no [`Value`] can, such as `1e400`.
-#[derive(Deserialize)]
-struct Named {
-    method: String,
-    params: Option<Params>,
-}
-
-#[derive(Deserialize)]
-struct Params {
-    name: Option<String>,
-    uri: Option<String>,
-}
-
-impl Named {
-    fn read(request: &[u8]) -> Value {
-        serde_json::from_slice(request).map_or(Value::Null, |Self { method, params }| {
-            let params = params.map(|Params { name, uri }| json!({"name": name, "uri": uri}));
-            json!({"method": method, "params": params})
-        })
     }
 }

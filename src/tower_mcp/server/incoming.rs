@@ -1,8 +1,8 @@
-use super::came::{Came, Unnamed};
-use crate::call::Method;
+use super::{
+    came::Came,
+    line::{Line, Unnamed, is_initialize},
+};
 use ::tower_mcp::{RouterRequest, protocol::RequestId};
-use serde::Deserialize;
-use serde_json::Value;
 use std::{
     collections::VecDeque,
     io,
@@ -17,8 +17,6 @@ use tokio::io::{AsyncRead, ReadBuf};
 const MOST: usize = 1 << 14;
 const MOST_BYTES: usize = 16 << 20;
 
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
 /// The calls that came over stdio and have not reached the stack, as they were written.
 ///
 /// tower-mcp keeps only the known members of `_meta`, and answers a call by itself that it cannot
@@ -28,53 +26,47 @@ pub(super) struct Incoming(Arc<Mutex<Waiting>>);
 
 #[derive(Default)]
 struct Waiting {
-    calls: VecDeque<Came>,
+    lines: VecDeque<Line>,
+    calls: usize,
     bytes: usize,
-    batches: u64,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    id: RequestId,
-    method: String,
 }
 
 impl Incoming {
     /// The call with this id, which has its answer.
     pub(super) fn take(&self, id: &RequestId) -> Option<Came> {
-        self.lock().take_latest(|call| call.id == *id)
+        let mut waiting = self.lock();
+        waiting.take_latest(|line, call| line.may_get_named() && call.has_id(id))
     }
 
     /// The call that has come to the stack with this request.
     pub(super) fn take_request(&self, request: &RouterRequest) -> Option<Came> {
         let mut waiting = self.lock();
-        let has_id = |call: &Came| call.id == request.id;
-        if waiting.calls.iter().filter(|call| has_id(call)).count() < 2 {
-            return waiting.take_latest(has_id);
+        let has_id = |call: &Came| call.has_id(&request.id);
+        let calls = waiting.lines.iter().flat_map(|line| &line.calls);
+        if calls.filter(|call| has_id(call)).count() < 2 {
+            return waiting.take_latest(|_, call| has_id(call));
         }
-        waiting.take_latest(|call| has_id(call) && call.is(request))
+        waiting.take_latest(|_, call| has_id(call) && call.is(request))
     }
 
-    /// The calls of the line that has this error for its answer. tower-mcp answers such lines in their
-    /// order.
-    pub(super) fn take_unnamed(&self, error: Unnamed) -> Vec<Came> {
+    /// The calls of the line that has this error for its answer.
+    ///
+    /// A line that is sure to be refused comes first. tower-mcp answers such lines in their order. So
+    /// each of them is taken at the latest by its own error, and a batch is taken only if no other line
+    /// accounts for the error.
+    pub(super) fn take_unnamed(&self, error: Unnamed<'_>) -> VecDeque<Came> {
         let mut waiting = self.lock();
-        let mut taken = Vec::new();
-        if let Some(first) = waiting.calls.iter().position(|call| call.gets(error)) {
-            let batch = waiting.calls[first].batch;
-            taken.extend(waiting.take_at(first));
-            while let Some(next) = waiting.calls.get(first)
-                && batch.is_some()
-                && next.batch == batch
-            {
-                taken.extend(waiting.take_at(first));
-            }
-        }
-        taken
+        let at = |is_refused: bool| {
+            let mut lines = waiting.lines.iter();
+            lines.position(|line| line.is_refused() == is_refused && line.may_get(error))
+        };
+        let line = at(true).or_else(|| at(false));
+        let line = line.and_then(|at| waiting.take_line(at));
+        line.map(|line| line.calls).unwrap_or_default()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.lock().calls.is_empty()
+        self.lock().lines.is_empty()
     }
 
     /// A reader that also notes the calls.
@@ -83,36 +75,7 @@ impl Incoming {
             reader,
             incoming: self.clone(),
             line: Vec::new(),
-        }
-    }
-
-    fn note(&self, mut line: Vec<u8>) {
-        // tower-mcp reads over it, too.
-        if line.starts_with(BYTE_ORDER_MARK) {
-            line.drain(..BYTE_ORDER_MARK.len());
-        }
-        if line.trim_ascii_start().first() != Some(&b'[') {
-            return self.note_one(line, None);
-        }
-        let Ok(batch) = serde_json::from_slice::<Vec<Value>>(&line) else {
-            return;
-        };
-        let number = {
-            let mut waiting = self.lock();
-            waiting.batches += 1;
-            waiting.batches
-        };
-        for request in batch {
-            self.note_one(request.to_string().into_bytes(), Some(number));
-        }
-    }
-
-    fn note_one(&self, request: Vec<u8>, batch: Option<u64>) {
-        let Ok(Head { id, method }) = serde_json::from_slice(&request) else {
-            return;
-        };
-        if Method::of_name(&method).is_some() {
-            self.lock().add(Came { id, request, batch });
+            is_early: true,
         }
     }
 
@@ -122,24 +85,54 @@ impl Incoming {
 }
 
 impl Waiting {
-    fn add(&mut self, call: Came) {
-        self.bytes += call.request.len();
-        self.calls.push_back(call);
-        while self.calls.len() > 1 && (self.calls.len() > MOST || self.bytes > MOST_BYTES) {
-            self.take_at(0);
+    fn add(&mut self, line: Line) {
+        self.calls += line.calls.len();
+        self.bytes += bytes(&line);
+        self.lines.push_back(line);
+        while self.calls.max(self.lines.len()) > 1
+            && (self.calls.max(self.lines.len()) > MOST || self.bytes > MOST_BYTES)
+        {
+            self.forget_oldest();
         }
     }
 
-    fn take_latest(&mut self, is_wanted: impl Fn(&Came) -> bool) -> Option<Came> {
-        let at = self.calls.iter().rposition(is_wanted)?;
-        self.take_at(at)
+    fn take_latest(&mut self, is_wanted: impl Fn(&Line, &Came) -> bool) -> Option<Came> {
+        let lines = self.lines.iter().enumerate().rev();
+        let (line, call) = lines.into_iter().find_map(|(at, line)| {
+            let mut calls = line.calls.iter();
+            let call = calls.rposition(|call| is_wanted(line, call))?;
+            Some((at, call))
+        })?;
+        self.take_call(line, call)
     }
 
-    fn take_at(&mut self, at: usize) -> Option<Came> {
-        let call = self.calls.remove(at)?;
+    fn take_call(&mut self, at: usize, call: usize) -> Option<Came> {
+        let line = self.lines.get_mut(at)?;
+        let call = line.calls.remove(call)?;
+        self.calls -= 1;
         self.bytes -= call.request.len();
+        if line.calls.is_empty() {
+            self.lines.remove(at);
+        }
         Some(call)
     }
+
+    fn take_line(&mut self, at: usize) -> Option<Line> {
+        let line = self.lines.remove(at)?;
+        self.calls -= line.calls.len();
+        self.bytes -= bytes(&line);
+        Some(line)
+    }
+
+    fn forget_oldest(&mut self) {
+        if self.take_call(0, 0).is_none() {
+            self.take_line(0);
+        }
+    }
+}
+
+fn bytes(line: &Line) -> usize {
+    line.calls.iter().map(|call| call.request.len()).sum()
 }
 
 /// Passes on what it reads, and notes the calls first.
@@ -148,6 +141,18 @@ pub(super) struct IncomingReader<R> {
     incoming: Incoming,
     // The current line so far.
     line: Vec<u8>,
+    // The client has not sent `initialize`.
+    is_early: bool,
+}
+
+impl<R> IncomingReader<R> {
+    fn note(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        self.is_early = self.is_early && !is_initialize(&line);
+        if let Some(line) = Line::read(&line, self.is_early) {
+            self.incoming.lock().add(line);
+        }
+    }
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for IncomingReader<R> {
@@ -158,16 +163,15 @@ impl<R: AsyncRead + Unpin> AsyncRead for IncomingReader<R> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.reader).poll_read(cx, buffer))?;
-        let Self { incoming, line, .. } = &mut *self;
         if buffer.filled().len() == before && buffer.remaining() > 0 {
             // The end, also of a last line without its newline.
-            incoming.note(std::mem::take(line));
+            self.note();
         }
         for part in buffer.filled()[before..].split_inclusive(|byte| *byte == b'\n') {
             // As long as it is: tower-mcp keeps all of it, too.
-            line.extend_from_slice(part);
+            self.line.extend_from_slice(part);
             if part.ends_with(b"\n") {
-                incoming.note(std::mem::take(line));
+                self.note();
             }
         }
         Poll::Ready(Ok(()))
@@ -175,139 +179,4 @@ impl<R: AsyncRead + Unpin> AsyncRead for IncomingReader<R> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Incoming, MOST, MOST_BYTES};
-    use crate::call::{IdempotencyKey, InvalidKey, KEY_META};
-    use ::tower_mcp::{
-        RouterRequest,
-        protocol::{McpRequest, RequestId},
-        router::Extensions,
-    };
-    use serde_json::{Value, json};
-    use tokio::io::{AsyncReadExt, BufReader};
-
-    fn call(id: &Value, meta: &Value) -> String {
-        let params = json!({"name": "book", "_meta": meta});
-        let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
-        format!("{call}\n")
-    }
-
-    /// Reads lines in pieces.
-    async fn read(lines: &str) -> Incoming {
-        let incoming = Incoming::default();
-        let mut reader = BufReader::with_capacity(7, incoming.reading(lines.as_bytes()));
-        let mut text = String::new();
-        reader.read_to_string(&mut text).await.expect("a text");
-        assert_eq!(text, lines);
-        incoming
-    }
-
-    /// The key of a call that came.
-    fn key(incoming: &Incoming, id: &RequestId) -> Option<Result<IdempotencyKey, InvalidKey>> {
-        incoming.take(id)?.key()
-    }
-
-    fn text(incoming: &Incoming, id: &RequestId) -> Option<String> {
-        Some(key(incoming, id)?.expect("a key").as_str().to_owned())
-    }
-
-    #[tokio::test]
-    async fn keys_are_found_by_the_ids_of_their_requests() {
-        let lines = [
-            call(&json!(1), &json!({KEY_META: "order-1"})),
-            call(&json!("1"), &json!({"idempotencyKey": "order-2"})),
-            call(&json!(2), &json!({"progressToken": "idempotency"})),
-            "no JSON with idempotency\n".to_owned(),
-            format!(
-                "[{},{}]\n",
-                call(&json!(8), &json!({KEY_META: "order-8"})).trim_end(),
-                call(&json!(9), &json!({KEY_META: "order-9"})).trim_end(),
-            ),
-            call(&json!(3), &json!({KEY_META: 5})),
-            call(&json!(4.0), &json!({KEY_META: "order-4"})),
-        ];
-        let came = read(&lines.concat()).await;
-        let first = RequestId::Number(1);
-        assert_eq!(text(&came, &first).as_deref(), Some("order-1"));
-        assert!(came.take(&first).is_none(), "it is taken once");
-        let id = RequestId::String("1".to_owned());
-        assert_eq!(text(&came, &id).as_deref(), Some("order-2"));
-        assert_eq!(key(&came, &RequestId::Number(2)), None);
-        for id in [8, 9] {
-            let of_batch = text(&came, &RequestId::Number(id));
-            assert_eq!(of_batch, Some(format!("order-{id}")));
-        }
-        let refused = key(&came, &RequestId::Number(3));
-        assert_eq!(refused, Some(Err(InvalidKey::NotAString)));
-        let whole = text(&came, &RequestId::Number(4));
-        assert_eq!(whole.as_deref(), Some("order-4"));
-    }
-
-    #[tokio::test]
-    async fn the_key_of_a_last_line_without_its_newline_is_found_too() {
-        let line = call(&json!(1), &json!({KEY_META: "order-1"}));
-        let came = read(line.trim_end()).await;
-        let key = text(&came, &RequestId::Number(1));
-        assert_eq!(key.as_deref(), Some("order-1"));
-    }
-
-    #[tokio::test]
-    async fn calls_that_nobody_takes_are_bounded_in_bytes() {
-        let blob = "x".repeat(MOST_BYTES / 8);
-        let lines = (0..20).map(|id| call(&json!(id), &json!({"blob": blob})));
-        let came = read(&lines.collect::<String>()).await;
-        assert!(came.lock().bytes <= MOST_BYTES);
-        assert!(came.take(&RequestId::Number(12)).is_none());
-        for id in 13..20 {
-            assert!(came.take(&RequestId::Number(id)).is_some(), "{id}");
-        }
-        assert_eq!(came.lock().bytes, 0);
-
-        let large = call(
-            &json!(1),
-            &json!({"blob": "x".repeat(MOST_BYTES), KEY_META: "order-1"}),
-        );
-        let came = read(&large).await;
-        let key = text(&came, &RequestId::Number(1));
-        assert_eq!(key.as_deref(), Some("order-1"), "the only one is kept");
-    }
-
-    #[tokio::test]
-    async fn a_call_never_gets_the_key_of_an_earlier_one_with_its_id() {
-        let line = |title: &str, key: &str| {
-            let params = json!({
-                "name": "book", "arguments": {"title": title}, "_meta": {KEY_META: key},
-            });
-            let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-            format!("{call}\n")
-        };
-        let request = |title: &str| {
-            let params = json!({"name": "book", "arguments": {"title": title}});
-            RouterRequest {
-                id: RequestId::Number(1),
-                inner: McpRequest::CallTool(serde_json::from_value(params).expect("a call")),
-                extensions: Extensions::new(),
-            }
-        };
-        let lines = [
-            line("Emma", "stale"),
-            line("Dune", "first"),
-            line("Dune", "second"),
-        ];
-        let came = read(&lines.concat()).await;
-        let key = |title: &str| {
-            let key = came.take_request(&request(title))?.key()?;
-            Some(key.expect("a key").as_str().to_owned())
-        };
-        assert_eq!(key("Dune").as_deref(), Some("second"));
-        assert_eq!(key("Emma").as_deref(), Some("stale"));
-    }
-
-    #[tokio::test]
-    async fn calls_that_nobody_takes_are_bounded() {
-        let lines = (0..=MOST).map(|id| call(&json!(id), &json!({KEY_META: "order"})));
-        let came = read(&lines.collect::<String>()).await;
-        assert!(came.take(&RequestId::Number(0)).is_none());
-        assert!(came.take(&RequestId::Number(1)).is_some());
-    }
-}
+mod tests;

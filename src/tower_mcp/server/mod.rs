@@ -1,6 +1,7 @@
 //! Around a router: see the [page of the adapter](super).
 
 mod answer;
+mod broken;
 mod call;
 mod came;
 mod cancellation;
@@ -9,6 +10,7 @@ mod error;
 mod incoming;
 mod layer;
 mod learned;
+mod line;
 mod own_words;
 mod progress;
 mod queue;

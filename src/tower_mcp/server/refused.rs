@@ -1,11 +1,9 @@
-//! Calls that tower-mcp answers by itself, because it cannot read their parameters.
+//! Calls that tower-mcp answers by itself, because it cannot read them or their line.
 //!
 //! No service sees them. Over stdio they leave their line too.
 
 use super::{
-    ResilientLayer, ServerAnswer, ServerCall,
-    came::{Came, Unnamed},
-    incoming::Incoming,
+    ResilientLayer, ServerAnswer, ServerCall, came::Came, incoming::Incoming, line::Unnamed,
 };
 use crate::{
     failure::BoxError,
@@ -13,6 +11,7 @@ use crate::{
 };
 use ::tower_mcp::protocol::RequestId;
 use serde::Deserialize;
+use serde_json::Value;
 use std::future::pending;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tower::Service;
@@ -25,7 +24,7 @@ pub(super) struct RefusedCall {
 
 #[derive(Deserialize)]
 struct Answer {
-    // Missing if tower-mcp could not read the line, or refuses the batch.
+    // Missing if tower-mcp refuses the line as a whole.
     id: Option<RequestId>,
     error: Option<Error>,
 }
@@ -34,6 +33,8 @@ struct Answer {
 struct Error {
     code: i32,
     message: String,
+    #[serde(default)]
+    data: Value,
 }
 
 /// Looks at the answers of a server for calls that were refused.
@@ -64,32 +65,39 @@ impl Refusals {
         }
     }
 
-    fn look_at(&self, answer: Answer) {
-        let came = match (&answer.id, &answer.error) {
-            (Some(id), _) => self.incoming.take(id).into_iter().collect(),
-            (None, Some(error)) => self.incoming.take_unnamed(error.unnamed()),
-            // A notification.
-            (None, None) => return,
+    fn look_at(&self, Answer { id, error }: Answer) {
+        let Some(error) = error else {
+            // A call that has another answer has reached the stack.
+            return;
         };
-        if let Some(error) = answer.error {
-            for came in came {
-                let error = error.clone();
-                // The run is over, so there is no receiver.
-                let _ = self.refused.send(RefusedCall { came, error });
-            }
+        let came = match id {
+            Some(id) => self.incoming.take(&id).into_iter().collect(),
+            None => self.incoming.take_unnamed(error.unnamed()),
+        };
+        for came in came {
+            let error = error.clone();
+            // The run is over, so there is no receiver.
+            let _ = self.refused.send(RefusedCall { came, error });
         }
     }
 }
 
 impl Error {
-    fn unnamed(&self) -> Unnamed {
+    fn unnamed(&self) -> Unnamed<'_> {
         const PARSE_ERROR: i32 = -32700;
-        if self.code == PARSE_ERROR {
-            Unnamed::Parse
-        } else if self.message.to_lowercase().contains("batch") {
-            Unnamed::Batch
-        } else {
-            Unnamed::Request
+        const UNSUPPORTED_REVISION: i32 = -32022;
+        let said = &*self.message;
+        let batch = || {
+            let rest = said.strip_prefix("MCP ")?;
+            rest.strip_suffix(" does not permit top-level JSON-RPC batches")
+        };
+        match self.code {
+            PARSE_ERROR => Unnamed::Parse,
+            UNSUPPORTED_REVISION => {
+                Unnamed::Revision(self.data["requested"].as_str().unwrap_or_default())
+            }
+            _ if said.ends_with("for a batch before protocol negotiation") => Unnamed::Early,
+            _ => batch().map_or(Unnamed::Request, Unnamed::Batch),
         }
     }
 }
@@ -114,7 +122,7 @@ impl RefusedCall {
             code: self.error.code,
             problem: without_values(&self.error.message),
         };
-        ServerCall::unreadable(self.came.id.clone(), self.came.read(), unreadable)
+        ServerCall::unreadable(self.came.read(), unreadable)
     }
 }
 

@@ -8,7 +8,10 @@ use crate::{
 };
 use ::tower_mcp::{Error, StdioTransport};
 use std::{future::ready, pin::pin, time::Duration};
-use tokio::time::{sleep, timeout};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::{sleep, timeout},
+};
 use tower::Service;
 
 impl<S> ResilientLayer<S>
@@ -62,11 +65,17 @@ where
         stop: impl Into<Stop>,
     ) -> Result<(), Fatal> {
         let life = self.life.clone();
-        let outcome = Box::pin(self.serve_one(transport, stop.into())).await;
+        let serving = self.serve_one(transport, stop.into(), serve::stdio());
+        let outcome = Box::pin(serving).await;
         life.conclude(outcome).await
     }
 
-    async fn serve_one(mut self, transport: StdioTransport, mut stop: Stop) -> Result<(), Fatal> {
+    async fn serve_one(
+        mut self,
+        transport: StdioTransport,
+        mut stop: Stop,
+        (stdin, stdout): (impl AsyncRead + Unpin + Send, impl AsyncWrite + Unpin),
+    ) -> Result<(), Fatal> {
         let life = self.life.clone();
         // Of this client alone: other servers on clones of the layer have ids of their own.
         let incoming = Incoming::default();
@@ -74,7 +83,6 @@ where
         self.keys_arrive = true;
         let mut transport = transport.layer(self.clone());
         let handle = transport.handle();
-        let (stdin, stdout) = serve::stdio();
         let (refusals, refused) = Refusals::of(&incoming);
         let (answers, written) = queue(stdout, refusals);
         let serving = transport.run_with_streams(incoming.reading(stdin), answers);
@@ -142,3 +150,6 @@ async fn has_ended(life: &Lifetime, ended: Result<(), Error>) -> Result<(), Fata
 fn check(ended: Result<(), Error>) -> Result<(), Fatal> {
     ended.or_fatal("cannot serve the client")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,14 +1,16 @@
 use crate::call::Method;
 use ::tower_mcp::{
-    TraceContext,
-    protocol::{CallToolParams, GetPromptParams, McpRequest, ReadResourceParams},
+    RouterRequest, TraceContext,
+    protocol::{CallToolParams, GetPromptParams, McpRequest, ReadResourceParams, RequestId},
+    router::Extensions,
 };
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// The call that was meant by a request whose parameters cannot be read: with its name if there is
-/// one, its arguments, and its trace.
-pub(super) fn read(mut request: Value) -> (McpRequest, Option<Value>, Option<TraceContext>) {
+/// The call that was meant by a request that cannot be read, and its arguments. Its name or id is an
+/// empty text if there is none, or if it cannot be read either.
+pub(super) fn read(mut request: Value) -> (RouterRequest, Option<Value>) {
+    let id = request.get("id").and_then(RequestId::from_json);
     let method = request["method"].as_str().and_then(Method::of_name);
     let method = method.unwrap_or_default();
     let mut params = request.get_mut("params").map(Value::take);
@@ -42,5 +44,14 @@ pub(super) fn read(mut request: Value) -> (McpRequest, Option<Value>, Option<Tra
             meta: None,
         }),
     };
-    (inner, arguments, trace)
+    let mut extensions = Extensions::new();
+    if let Some(trace) = trace {
+        extensions.insert(trace);
+    }
+    let request = RouterRequest {
+        id: id.unwrap_or_else(|| RequestId::String(String::new())),
+        inner,
+        extensions,
+    };
+    (request, arguments)
 }

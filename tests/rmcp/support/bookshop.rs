@@ -33,6 +33,8 @@ pub(crate) struct Bookshop {
     // All received bytes, to check that something is never in them.
     seen: Vec<String>,
     due: BTreeSet<u64>,
+    // Lines of calls with ids that are not ours, or none.
+    others: usize,
     next_id: u64,
 }
 
@@ -66,6 +68,20 @@ impl Bookshop {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Self {
+        let mut shop = Self::start(wire, arguments, variables).await;
+        shop.initialize("2025-11-25").await;
+        shop
+    }
+
+    /// One on stdio, in a session of this revision.
+    #[allow(dead_code, reason = "the tests for tower-mcp have it")]
+    pub(crate) async fn open_revision(revision: &str) -> Self {
+        let mut shop = Self::start(Wire::Stdio, &[], &[]).await;
+        shop.initialize(revision).await;
+        shop
+    }
+
+    async fn start(wire: Wire, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut arguments = arguments.to_vec();
         if wire == Wire::Http {
             arguments.extend(["--http", "127.0.0.1:0"]);
@@ -85,7 +101,7 @@ impl Bookshop {
                 Line::Http { http, arrived }
             }
         };
-        let mut shop = Self {
+        Self {
             child,
             server: Value::Null,
             line,
@@ -93,17 +109,16 @@ impl Bookshop {
             kept: Vec::new(),
             seen: Vec::new(),
             due: BTreeSet::new(),
+            others: 0,
             next_id: 1,
-        };
-        shop.initialize().await;
-        shop
+        }
     }
 
-    async fn initialize(&mut self) {
+    async fn initialize(&mut self, revision: &str) {
         let request = json!({
             "jsonrpc": "2.0", "id": 0, "method": "initialize",
             "params": {
-                "protocolVersion": "2025-11-25",
+                "protocolVersion": revision,
                 "capabilities": {},
                 "clientInfo": {"name": "raw", "version": "1"},
             },
@@ -118,7 +133,7 @@ impl Bookshop {
             }
         }
         let mut answer = self.answer(0).await;
-        assert_eq!(answer["result"]["protocolVersion"], "2025-11-25");
+        assert_eq!(answer["result"]["protocolVersion"], revision);
         self.server = answer["result"]["serverInfo"].take();
         self.notify("notifications/initialized", &json!({})).await;
         if let (Line::Http { http, arrived }, Sdk::TowerMcp) = (&self.line, Sdk::here()) {
@@ -375,7 +390,16 @@ impl Bookshop {
         log_line(&line)
     }
 
-    /// The same, as it stands; it has to be there by now.
+    /// The line of the only call of a tool, whose id is not ours.
+    #[allow(dead_code, reason = "the tests for tower-mcp have it")]
+    pub(crate) async fn line_of_tool(&mut self, tool: &str) -> Value {
+        self.others += 1;
+        let is_its = |line: &str| line.starts_with('{') && log_line(line)["tool"] == tool;
+        let what = format!("line of a call of {tool}");
+        log_line(&self.child.stderr.first(&what, is_its).await)
+    }
+
+    /// The line of a request, as it stands; it has to be there by now.
     pub(crate) fn line_text(&self, id: u64) -> String {
         let mut lines = self.child.stderr.so_far();
         lines.retain(|line| line.starts_with('{') && log_line(line)["request_id"] == id);
@@ -409,7 +433,7 @@ impl Bookshop {
         let status = self.child.ended().await;
         assert_eq!(status.code(), Some(0), "leaving is a normal end");
         let lines = self.child.stderr.all().await;
-        assert_one_line_each(&lines, &self.due);
+        assert_one_line_each(&lines, &self.due, self.others);
         assert_eq!(beside_the_log(lines), [""; 0]);
     }
 
@@ -430,7 +454,7 @@ impl Bookshop {
     pub(crate) async fn ended(mut self) -> (ExitStatus, Vec<String>) {
         let status = self.child.ended().await;
         let lines = self.child.stderr.all().await;
-        assert_one_line_each(&lines, &self.due);
+        assert_one_line_each(&lines, &self.due, self.others);
         (status, beside_the_log(lines))
     }
 }
@@ -442,14 +466,20 @@ fn beside_the_log(mut lines: Vec<String>) -> Vec<String> {
 }
 
 #[track_caller]
-fn assert_one_line_each(lines: &[String], due: &BTreeSet<u64>) {
-    let mut left = Vec::new();
-    for line in log_lines(lines) {
-        left.push(line["request_id"].as_u64().expect("a request of ours"));
-    }
+fn assert_one_line_each(lines: &[String], due: &BTreeSet<u64>, others: usize) {
+    let ids = log_lines(lines)
+        .into_iter()
+        .map(|line| line["request_id"].as_u64());
+    let (mut left, rest): (Vec<_>, Vec<_>) =
+        ids.partition(|id| id.is_some_and(|id| due.contains(&id)));
     left.sort_unstable();
-    let due: Vec<u64> = due.iter().copied().collect();
+    let due: Vec<_> = due.iter().copied().map(Some).collect();
     assert_eq!(left, due, "one line for each request, in {lines:#?}");
+    assert_eq!(
+        rest.len(),
+        others,
+        "one line for each other call, in {lines:#?}"
+    );
 }
 
 const LISTENING: &str = "listening on ";

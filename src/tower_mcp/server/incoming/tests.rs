@@ -1,0 +1,134 @@
+use super::{Incoming, MOST, MOST_BYTES};
+use crate::call::{IdempotencyKey, InvalidKey, KEY_META};
+use ::tower_mcp::{
+    RouterRequest,
+    protocol::{McpRequest, RequestId},
+    router::Extensions,
+};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, BufReader};
+
+fn call(id: &Value, meta: &Value) -> String {
+    let params = json!({"name": "book", "_meta": meta});
+    let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+    format!("{call}\n")
+}
+
+/// Reads lines in pieces.
+async fn read(lines: &str) -> Incoming {
+    let incoming = Incoming::default();
+    let mut reader = BufReader::with_capacity(7, incoming.reading(lines.as_bytes()));
+    let mut text = String::new();
+    reader.read_to_string(&mut text).await.expect("a text");
+    assert_eq!(text, lines);
+    incoming
+}
+
+/// The key of a call that came.
+fn key(incoming: &Incoming, id: &RequestId) -> Option<Result<IdempotencyKey, InvalidKey>> {
+    incoming.take(id)?.key()
+}
+
+fn text(incoming: &Incoming, id: &RequestId) -> Option<String> {
+    Some(key(incoming, id)?.expect("a key").as_str().to_owned())
+}
+
+#[tokio::test]
+async fn keys_are_found_by_the_ids_of_their_requests() {
+    let lines = [
+        call(&json!(1), &json!({KEY_META: "order-1"})),
+        call(&json!("1"), &json!({"idempotencyKey": "order-2"})),
+        call(&json!(2), &json!({"progressToken": "idempotency"})),
+        "no JSON with idempotency\n".to_owned(),
+        format!(
+            "[{},{}]\n",
+            call(&json!(8), &json!({KEY_META: "order-8"})).trim_end(),
+            call(&json!(9), &json!({KEY_META: "order-9"})).trim_end(),
+        ),
+        call(&json!(3), &json!({KEY_META: 5})),
+        call(&json!(4.0), &json!({KEY_META: "order-4"})),
+    ];
+    let came = read(&lines.concat()).await;
+    let first = RequestId::Number(1);
+    assert_eq!(text(&came, &first).as_deref(), Some("order-1"));
+    assert!(came.take(&first).is_none(), "it is taken once");
+    let id = RequestId::String("1".to_owned());
+    assert_eq!(text(&came, &id).as_deref(), Some("order-2"));
+    assert_eq!(key(&came, &RequestId::Number(2)), None);
+    for id in [8, 9] {
+        let of_batch = text(&came, &RequestId::Number(id));
+        assert_eq!(of_batch, Some(format!("order-{id}")));
+    }
+    let refused = key(&came, &RequestId::Number(3));
+    assert_eq!(refused, Some(Err(InvalidKey::NotAString)));
+    let whole = text(&came, &RequestId::Number(4));
+    assert_eq!(whole.as_deref(), Some("order-4"));
+}
+
+#[tokio::test]
+async fn the_key_of_a_last_line_without_its_newline_is_found_too() {
+    let line = call(&json!(1), &json!({KEY_META: "order-1"}));
+    let came = read(line.trim_end()).await;
+    let key = text(&came, &RequestId::Number(1));
+    assert_eq!(key.as_deref(), Some("order-1"));
+}
+
+#[tokio::test]
+async fn calls_that_nobody_takes_are_bounded_in_bytes() {
+    let blob = "x".repeat(MOST_BYTES / 8);
+    let lines = (0..20).map(|id| call(&json!(id), &json!({"blob": blob})));
+    let came = read(&lines.collect::<String>()).await;
+    assert!(came.lock().bytes <= MOST_BYTES);
+    assert!(came.take(&RequestId::Number(12)).is_none());
+    for id in 13..20 {
+        assert!(came.take(&RequestId::Number(id)).is_some(), "{id}");
+    }
+    assert_eq!(came.lock().bytes, 0);
+
+    let large = call(
+        &json!(1),
+        &json!({"blob": "x".repeat(MOST_BYTES), KEY_META: "order-1"}),
+    );
+    let came = read(&large).await;
+    let key = text(&came, &RequestId::Number(1));
+    assert_eq!(key.as_deref(), Some("order-1"), "the only one is kept");
+}
+
+#[tokio::test]
+async fn a_call_never_gets_the_key_of_an_earlier_one_with_its_id() {
+    let line = |title: &str, key: &str| {
+        let params = json!({
+            "name": "book", "arguments": {"title": title}, "_meta": {KEY_META: key},
+        });
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        format!("{call}\n")
+    };
+    let request = |title: &str| {
+        let params = json!({"name": "book", "arguments": {"title": title}});
+        RouterRequest {
+            id: RequestId::Number(1),
+            inner: McpRequest::CallTool(serde_json::from_value(params).expect("a call")),
+            extensions: Extensions::new(),
+        }
+    };
+    let lines = [
+        line("Emma", "stale"),
+        line("Dune", "first"),
+        line("Dune", "second"),
+    ];
+    let came = read(&lines.concat()).await;
+    let key = |title: &str| {
+        let key = came.take_request(&request(title))?.key()?;
+        Some(key.expect("a key").as_str().to_owned())
+    };
+    assert_eq!(key("Dune").as_deref(), Some("second"));
+    assert_eq!(key("Emma").as_deref(), Some("stale"));
+}
+
+#[tokio::test]
+async fn calls_that_nobody_takes_are_bounded() {
+    let lines = (0..=MOST).map(|id| call(&json!(id), &json!({KEY_META: "order"})));
+    let came = read(&lines.collect::<String>()).await;
+    assert!(came.take(&RequestId::Number(0)).is_none());
+    assert!(came.take(&RequestId::Number(1)).is_some());
+}
