@@ -9,6 +9,25 @@ use std::borrow::Cow;
 ///
 /// Only [`name`](Self::name) has no default. Everything that a request does not provide is unknown.
 /// A log line leaves it out, and a tool without hints is not run twice.
+///
+/// ```
+/// use mcp_resilience::call::{Hints, ToolCall};
+///
+/// #[derive(Clone)]
+/// struct Call {
+///     tool: String,
+/// }
+///
+/// impl ToolCall for Call {
+///     fn name(&self) -> &str {
+///         &self.tool
+///     }
+///     fn hints(&self) -> Hints {
+///         // From the annotations of the tool's list. Only these tools run twice.
+///         Hints::new().read_only(self.tool.starts_with("get_"))
+///     }
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool call",
     label = "this request type does not implement `ToolCall`",

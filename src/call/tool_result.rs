@@ -9,6 +9,30 @@ use std::iter;
 ///
 /// `Send + Sync` because a flagged result travels up inside a [`Failure`](crate::Failure), which is
 /// an error and may be shared.
+///
+/// ```
+/// use mcp_resilience::call::{Flagged, ToolResult};
+///
+/// struct Answer {
+///     text: String,
+///     is_error: bool,
+/// }
+///
+/// impl ToolResult for Answer {
+///     fn is_error(&self) -> bool {
+///         self.is_error
+///     }
+///     fn texts(&self) -> impl Iterator<Item = &str> {
+///         std::iter::once(self.text.as_str())
+///     }
+///     fn flag(&mut self) {
+///         self.is_error = true;
+///     }
+///     fn from_failure(flagged: Flagged) -> Option<Self> {
+///         Some(Self { text: flagged.text, is_error: true })
+///     }
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool result",
     label = "this response type does not implement `ToolResult`",

@@ -19,6 +19,24 @@ use std::{
 /// Clones record into the same instruments. See the [module page](super) for the instruments and an
 /// example. A sink alone records no repeats, dials and connections. An observer alone records no
 /// durations and attempts.
+///
+/// ```
+/// # #[cfg(feature = "otel")] {
+/// use mcp_resilience::{
+///     ResilienceLayer,
+///     call_log::{CallLogLayer, JsonLines, Sink},
+///     metrics::Metrics,
+/// };
+///
+/// let metrics = Metrics::of_meter(&opentelemetry::global::meter("bookshop"));
+/// let resilience = ResilienceLayer::builder()
+///     .log(CallLogLayer::new(JsonLines::stderr().and(metrics.clone())))
+///     .observer(metrics)
+///     .build()?;
+/// # let _ = resilience;
+/// # }
+/// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+/// ```
 #[derive(Clone)]
 pub struct Metrics {
     shared: Arc<Shared>,

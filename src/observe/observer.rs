@@ -8,6 +8,27 @@ use std::{
 ///
 /// See the [module page](super) for how it is called, and for an example. A closure over `&Event<'_>`
 /// is an observer, and so is an [`Arc`] of one.
+///
+/// ```
+/// use mcp_resilience::{
+///     ResilienceLayer,
+///     observe::{Event, Observer, TracingEvents},
+/// };
+///
+/// struct Alarm;
+///
+/// impl Observer for Alarm {
+///     fn on_event(&self, event: &Event<'_>) {
+///         if let Event::ConnectionLost { .. } = event {
+///             // Count it, or send it into a channel.
+///         }
+///     }
+/// }
+///
+/// let resilience = ResilienceLayer::builder().observer(TracingEvents.and(Alarm)).build()?;
+/// # let _ = resilience;
+/// # Ok::<_, mcp_resilience::policy::InvalidPolicy>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an observer",
     label = "this type does not implement `Observer`",

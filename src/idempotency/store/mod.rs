@@ -67,6 +67,50 @@ pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>>
 ///
 /// If the future of an operation is dropped, the operation may be done or not. A failed operation is
 /// repeated with the same token, and must then return the same answer.
+///
+/// A store that measures another:
+///
+/// ```
+/// use mcp_resilience::idempotency::{
+///     RecordId,
+///     store::{Claim, Claimed, Ending, Store, StoreFuture, Token, Value},
+/// };
+/// use std::time::{Duration, Instant};
+///
+/// #[derive(Debug)]
+/// struct Measured<S>(S);
+///
+/// impl<S: Store> Store for Measured<S> {
+///     fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed> {
+///         Box::pin(async move {
+///             let begun = Instant::now();
+///             let claimed = self.0.claim(record, claim).await;
+///             println!("a claim took {:?}", begun.elapsed());
+///             claimed
+///         })
+///     }
+///     // The others are passed on.
+/// #     fn renew<'a>(&'a self, record: &'a RecordId, token: Token, lease: Duration) -> StoreFuture<'a, bool> {
+/// #         self.0.renew(record, token, lease)
+/// #     }
+/// #     fn complete<'a>(
+/// #         &'a self, record: &'a RecordId, token: Token, ending: Ending, keep: Duration,
+/// #     ) -> StoreFuture<'a, bool> {
+/// #         self.0.complete(record, token, ending, keep)
+/// #     }
+/// #     fn release<'a>(&'a self, record: &'a RecordId, token: Token) -> StoreFuture<'a, bool> {
+/// #         self.0.release(record, token)
+/// #     }
+/// #     fn settle<'a>(
+/// #         &'a self, record: &'a RecordId, outcome: Option<Value>, keep: Duration,
+/// #     ) -> StoreFuture<'a, bool> {
+/// #         self.0.settle(record, outcome, keep)
+/// #     }
+/// #     fn outlives_process(&self) -> bool {
+/// #         self.0.outlives_process()
+/// #     }
+/// }
+/// ```
 pub trait Store: fmt::Debug + Send + Sync + 'static {
     /// Takes the record for a run, or returns what it holds.
     fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed>;

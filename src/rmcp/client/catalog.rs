@@ -22,6 +22,15 @@ use tokio::sync::watch;
 ///
 /// The hints of the list count until the server announces a change. From then on, until the list is
 /// read again, only the hints that you set count.
+///
+/// ```
+/// use mcp_resilience::{call::Hints, rmcp::client::Catalog};
+///
+/// let catalog = Catalog::new();
+/// // The server does not say so, and you know it.
+/// catalog.set_hints("get_author", Hints::new().read_only(true));
+/// assert!(catalog.hints("get_author").is_some());
+/// ```
 #[derive(Clone, Default)]
 pub struct Catalog {
     pub(super) shared: Arc<Shared>,

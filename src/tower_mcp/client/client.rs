@@ -38,6 +38,20 @@ type Handle = ReconnectHandle<preset::Connection<Connection>>;
 /// Clones share everything. As a service it takes requests of tower-mcp's own types. Dropping a call
 /// cancels it at the server. Dropping the last clone closes the connection in the background;
 /// [`close`](Self::close) waits for that.
+///
+/// ```no_run
+/// use mcp_resilience::{Failure, tower_mcp::client::{Client, Connector}};
+/// use serde_json::json;
+/// use tower_mcp::client::StdioClientTransport;
+///
+/// # async fn run() -> Result<(), Failure> {
+/// let client = Client::connect(Connector::new(|| StdioClientTransport::spawn("bookshop", &[]))).await?;
+/// let author = client.call_tool("get_author", json!({"title": "Dune"})).await?;
+/// # let _ = author;
+/// client.close().await;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client {
     stack: Connected<Connection>,

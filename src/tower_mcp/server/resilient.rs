@@ -25,6 +25,16 @@ use tower::{Layer, Service};
 /// Tool calls, resource reads and prompts go through the stack. Every other method goes straight to
 /// the router. It is always ready, and never fails: a failure without a flagged result is a JSON-RPC
 /// error in the response.
+///
+/// ```no_run
+/// use mcp_resilience::tower_mcp::Resilient;
+/// use tower_mcp::McpRouter;
+///
+/// # async fn run() -> Result<(), mcp_resilience::fatal::Fatal> {
+/// let router = McpRouter::new().server_info("bookshop", "1.0.0");
+/// Resilient::new(router).run().await
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Resilient<S = PresetStack> {
     router: McpRouter,

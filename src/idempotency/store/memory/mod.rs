@@ -28,6 +28,15 @@ const CAPACITY: usize = 256 << 20;
 /// that is not enough, a call with a new key fails with the code `idempotency_store_full` until records
 /// expire: a call whose record is dropped would run again. For more calls, raise the capacity, keep
 /// outcomes for a [shorter time](crate::idempotency::IdempotencyBuilder::keep), or use another store.
+///
+/// ```
+/// use mcp_resilience::idempotency::{IdempotencyLayer, store::MemoryStore};
+///
+/// let store = MemoryStore::with_capacity(64 << 20);
+/// let layer = IdempotencyLayer::with_store(store.clone());
+/// assert_eq!(store.bytes(), 0);
+/// # let _ = layer;
+/// ```
 #[derive(Clone)]
 pub struct MemoryStore {
     shared: Arc<Mutex<Records>>,
