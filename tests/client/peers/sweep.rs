@@ -41,6 +41,8 @@ struct Host {
     seen: Arc<Mutex<Vec<String>>>,
     // Then it leaves questions without an answer.
     is_away: Arc<AtomicBool>,
+    // The server asks for the roots soon after the handshake, and its tool only if that has no answer yet.
+    keeps_roots: Arc<AtomicBool>,
 }
 
 impl Host {
@@ -110,6 +112,9 @@ impl ClientHandler for Host {
         _: RequestContext<RoleClient>,
     ) -> Result<ListRootsResult, ErrorData> {
         self.note("roots").await;
+        while self.keeps_roots.load(Relaxed) {
+            sleep(5 * MS).await;
+        }
         Ok(ListRootsResult::new(vec![Root::new("file:///books")]))
     }
 
@@ -355,6 +360,7 @@ trait Mortal {
 }
 
 async fn in_the_middle(client: &Client, host: &Host, server: &mut impl Mortal) {
+    host.keeps_roots.store(true, Relaxed);
     for (what, ask) in lively() {
         within("all tools", is_all(client)).await;
         host.forget();
@@ -363,6 +369,9 @@ async fn in_the_middle(client: &Client, host: &Host, server: &mut impl Mortal) {
         host.has_seen(what).await;
         server.kill().await;
         host.is_away.store(false, Relaxed);
+        if what == "roots" {
+            host.keeps_roots.store(false, Relaxed);
+        }
         let ended = within(what, running).await.unwrap();
         let reads = matches!(what, "progress" | "roots");
         let answer = ended.unwrap_or_else(|failure| panic!("{ask:?}: {failure}"));
