@@ -1,8 +1,13 @@
 //! How a connection is made, and what the client knows then.
+#![expect(
+    deprecated,
+    reason = "MCP has deprecated the logging level, and servers still have it"
+)]
 
 use crate::support::{
     FrozenClock, Ledger, Log, MS, Port, SECOND, Scripted, call, reconnect, resilience, retry,
-    scripted::events, within,
+    scripted::{events, result},
+    within,
 };
 use axum::body::Body;
 use mcp_resilience::{
@@ -12,8 +17,15 @@ use mcp_resilience::{
     reconnect::{ConnectionState, ReconnectBuilder},
     rmcp::client::{ChildProcess, Client, ClientBuilder, Connector, Http},
 };
+use rmcp::model::{LoggingLevel, SetLevelRequestParams, SubscribeRequestParams};
 use serde_json::json;
-use std::{convert::Infallible, error::Error, future::pending, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    error::Error,
+    future::{pending, ready},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     sync::Notify,
     time::{Instant, advance},
@@ -310,4 +322,47 @@ async fn a_list_and_a_hook_that_never_end_fit_into_a_dial_timeout_below_the_star
     let failure = client.tools().unwrap_err();
     let text = "within 450ms; to allow more, raise `dial_timeout`";
     assert!(failure.to_string().ends_with(text), "{failure}");
+}
+
+/// Without a session, so that nothing waits for a stream.
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_hangs_leaves_time_to_restore_the_rest_and_to_run_the_hook() {
+    let _clock = FrozenClock::new();
+    let (hanging, hooked) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let asked = Arc::clone(&hanging);
+    let server = Scripted::start(move |seen, before| match (seen.method(), before) {
+        ("resources/subscribe", 1) => {
+            asked.notify_one();
+            let never = futures_util::stream::pending::<Result<Vec<u8>, Infallible>>();
+            Some(events(Body::from_stream(never)))
+        }
+        ("resources/subscribe" | "logging/setLevel", _) => {
+            Some(result(&seen.message["id"], &json!({})))
+        }
+        _ => None,
+    });
+    let server = server.await;
+    let runs = Arc::clone(&hooked);
+    let client = client(Http::new(&*server.url), reconnect());
+    let client = client.on_connect(move |_| {
+        runs.notify_one();
+        ready(Ok::<_, Failure>(()))
+    });
+    let client = within("a connection", client.connect()).await.unwrap();
+    within("the hook", hooked.notified()).await;
+    let subscribe = client.subscribe(SubscribeRequestParams::new("file:///a"));
+    within("an answer", subscribe).await.unwrap();
+    let level = client.set_level(SetLevelRequestParams::new(LoggingLevel::Info));
+    within("an answer", level).await.unwrap();
+
+    let reconnecting = tokio::spawn({
+        let client = client.clone();
+        async move { client.reconnect().await }
+    });
+    within("the subscription", hanging.notified()).await;
+    // Half of the start timeout.
+    advance(5 * SECOND).await;
+    within("the next", reconnecting).await.unwrap().unwrap();
+    within("the hook", hooked.notified()).await;
+    assert_eq!(server.count("logging/setLevel"), 2);
 }

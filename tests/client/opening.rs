@@ -288,7 +288,8 @@ async fn subscriptions_and_the_log_level_are_restored_within_a_short_start_timeo
         async move { client.reconnect().await }
     });
     listed(&client).await;
-    advance(200 * MS).await;
+    // A quarter of the start timeout.
+    advance(100 * MS).await;
     within("the next", reconnecting).await.unwrap().unwrap();
     for method in &METHODS[..2] {
         assert_eq!(server.sessions(method), ["1", "2"], "{method}");

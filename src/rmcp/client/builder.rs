@@ -134,8 +134,9 @@ impl<C: Connector> ClientBuilder<C> {
     /// Runs on each new connection before calls do, the first included. For state that a server loses
     /// with a connection. Subscriptions and the log level are restored before this.
     ///
-    /// It has the rest of the connector's start timeout, or of the dial timeout if that is shorter. If it fails, panics or takes longer, that is
-    /// logged, and the connection is used.
+    /// It has the rest of the connector's start timeout, or of the dial timeout if that is shorter. No
+    /// request to restore something takes more than half of what is left before it. If the hook fails,
+    /// panics or takes longer, that is logged, and the connection is used.
     pub fn on_connect<F, Fut, E>(mut self, run: F) -> Self
     where
         F: Fn(Peer<RoleClient>) -> Fut + Send + Sync + 'static,

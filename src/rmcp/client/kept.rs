@@ -17,7 +17,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::{task::JoinSet, time};
+use tokio::{
+    task::JoinSet,
+    time::{self, Instant, error::Elapsed},
+};
 
 type Done = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
@@ -73,9 +76,11 @@ impl Kept {
         self.lock().level = Some(params);
     }
 
-    /// Restores all of it on a new connection, within this time, and then runs the user's hook. At
-    /// most half of the time passes with the wait for the standing stream. A failure is logged, and the
-    /// connection is used.
+    /// Restores all of it on a new connection, within this time, and then runs the user's hook. A
+    /// failure is logged, and the connection is used.
+    ///
+    /// No request takes more than half of the time that is left, so that one that hangs leaves some
+    /// for the rest. The first may wait for the standing stream, for half of its own time.
     pub(super) async fn restore(
         &self,
         peer: &Peer<RoleClient>,
@@ -90,37 +95,34 @@ impl Kept {
         if subscriptions.is_empty() && level.is_none() && on_connect.is_none() {
             return;
         }
-        opening.end_within(limit / 2);
-        let told = async {
-            for params in subscriptions {
-                warn(
-                    peer.subscribe(params).await,
-                    "a subscription was not restored",
-                );
-            }
-            if let Some(params) = level {
-                warn(
-                    peer.set_level(params).await,
-                    "the log level was not restored",
-                );
-            }
-            if let Some(OnConnect(run)) = on_connect {
-                let peer = peer.clone();
-                // In a task, so that a panic ends nothing else.
-                let mut hook = JoinSet::new();
-                hook.spawn(async move { run(peer).await });
-                match hook.join_next().await {
-                    Some(Ok(outcome)) => warn(outcome, "the on-connect hook failed"),
-                    Some(Err(error)) => warn(Err::<(), _>(error), "the on-connect hook panicked"),
-                    None => {}
+        opening.end_within(limit / 4);
+        let begun = Instant::now();
+        let remains = || limit.saturating_sub(begun.elapsed());
+        for params in subscriptions {
+            let made = time::timeout(remains() / 2, peer.subscribe(params)).await;
+            warn(made, "a subscription was not restored");
+        }
+        if let Some(params) = level {
+            let made = time::timeout(remains() / 2, peer.set_level(params)).await;
+            warn(made, "the log level was not restored");
+        }
+        if let Some(OnConnect(run)) = on_connect {
+            let peer = peer.clone();
+            // In a task, so that a panic ends nothing else.
+            let mut hook = JoinSet::new();
+            hook.spawn(async move { run(peer).await });
+            match time::timeout(remains(), hook.join_next()).await {
+                Ok(Some(Ok(outcome))) => warn(Ok(outcome), "the on-connect hook failed"),
+                Ok(Some(Err(error))) => {
+                    warn(Ok(Err::<(), _>(error)), "the on-connect hook panicked");
+                }
+                Ok(None) => {}
+                Err(elapsed) => {
+                    let outcome = Err::<Result<(), BoxError>, _>(elapsed);
+                    warn(outcome, "the on-connect hook did not end in time");
                 }
             }
-        };
-        let outcome = time::timeout(limit, told).await;
-        warn(
-            outcome,
-            "a new connection was not restored completely in time",
-        );
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -150,11 +152,14 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-fn warn<T, E: Into<BoxError>>(outcome: Result<T, E>, what: &'static str) {
-    if let Err(error) = outcome {
-        let failure = Failure::connection(what).because(error);
-        tracing::warn!(error = %failure.chain(), "a new connection was not restored completely");
-    }
+fn warn<T, E: Into<BoxError>>(outcome: Result<Result<T, E>, Elapsed>, what: &'static str) {
+    let error = match outcome {
+        Ok(Ok(_)) => return,
+        Ok(Err(error)) => error.into(),
+        Err(elapsed) => elapsed.into(),
+    };
+    let failure = Failure::connection(what).because(error);
+    tracing::warn!(error = %failure.chain(), "a new connection was not restored completely");
 }
 
 impl fmt::Debug for OnConnect {
