@@ -12,7 +12,10 @@
 //! because a tool may have a stack of its own, whose retries are not those of this call. So once a
 //! call has reached `classify`, it no longer gives out its ledger.
 
-use crate::failure::{Class, Code, Failure};
+use crate::{
+    failure::{Class, Code, Failure},
+    lock::Mutex,
+};
 use arrayvec::ArrayString;
 use pin_project::pin_project;
 use std::{
@@ -20,7 +23,7 @@ use std::{
     fmt,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
     task::{Context, Poll},
@@ -190,16 +193,12 @@ impl Ledger {
 
     /// Notes something.
     pub(crate) fn note(&self, write: impl FnOnce(&mut Notes)) {
-        write(&mut self.notes());
-    }
-
-    fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.0.notes.lock().unwrap_or_else(PoisonError::into_inner)
+        write(&mut self.0.notes.lock());
     }
 
     /// Takes the notes at the end of the call.
     pub(crate) fn take(&self) -> Notes {
-        std::mem::take(&mut *self.notes())
+        std::mem::take(&mut *self.0.notes.lock())
     }
 }
 

@@ -101,6 +101,7 @@ pub mod idempotency;
 pub mod is_error;
 mod json;
 mod ledger;
+mod lock;
 #[cfg(any(feature = "metrics", feature = "otel"))]
 pub mod metrics;
 pub mod observe;

@@ -79,6 +79,8 @@ mod progress;
 #[cfg(any(feature = "rmcp", feature = "rmcp-client", feature = "tower-mcp"))]
 mod request;
 mod route;
+#[cfg(any(feature = "rmcp", feature = "rmcp-client", feature = "tower-mcp"))]
+mod sdk_result;
 mod tool_call;
 mod tool_result;
 
@@ -87,8 +89,6 @@ pub(crate) use self::cancellation::WeakCancellation;
 pub(crate) use self::progress::{Attempt, Pause, due, ends_at_ceiling};
 #[cfg(any(feature = "rmcp", feature = "rmcp-client", feature = "tower-mcp"))]
 pub use self::request::Request;
-#[cfg(any(feature = "rmcp", feature = "rmcp-client", feature = "tower-mcp"))]
-pub(crate) use self::request::{Continues, continues};
 pub use self::{
     arguments::Arguments,
     cancellation::Cancellation,
@@ -101,4 +101,9 @@ pub use self::{
     route::{Route, Side, Transport},
     tool_call::ToolCall,
     tool_result::{Flagged, ToolResult},
+};
+#[cfg(any(feature = "rmcp", feature = "rmcp-client", feature = "tower-mcp"))]
+pub(crate) use self::{
+    request::{Continues, continues},
+    sdk_result::{inner_result, unflagged},
 };

@@ -1,8 +1,8 @@
-use crate::{failure::Class, ledger::Ledger};
+use crate::{failure::Class, ledger::Ledger, lock::Mutex};
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
@@ -99,13 +99,11 @@ impl Progress {
 
     /// Lets the call carry the ledger of its log.
     pub(crate) fn carry(&self, ledger: &Ledger) {
-        let slot = self.shared.ledger.lock();
-        *slot.unwrap_or_else(PoisonError::into_inner) = Some(ledger.clone());
+        *self.shared.ledger.lock() = Some(ledger.clone());
     }
 
     pub(crate) fn ledger(&self) -> Option<Ledger> {
-        let slot = self.shared.ledger.lock();
-        slot.unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.ledger.lock().clone()
     }
 
     /// The time of the last report, if there was one.
@@ -119,7 +117,7 @@ impl Progress {
 impl Progress {
     /// Notes that the call waits for its next attempt.
     pub(crate) fn set_pause(&self, pause: Pause) {
-        *self.pause_slot() = Some(pause);
+        *self.shared.pause.lock() = Some(pause);
     }
 
     /// The last wait that began.
@@ -128,12 +126,7 @@ impl Progress {
         allow(dead_code, reason = "only adapters of servers tell of it")
     )]
     pub(crate) fn pause(&self) -> Option<Pause> {
-        *self.pause_slot()
-    }
-
-    fn pause_slot(&self) -> MutexGuard<'_, Option<Pause>> {
-        let pause = self.shared.pause.lock();
-        pause.unwrap_or_else(PoisonError::into_inner)
+        *self.shared.pause.lock()
     }
 }
 

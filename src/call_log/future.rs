@@ -6,7 +6,6 @@ use crate::{
 };
 use pin_project::{pin_project, pinned_drop};
 use std::{
-    fmt,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     sync::Arc,
@@ -111,8 +110,4 @@ fn close(entry: &mut Option<Box<Entry>>, ending: Ending<'_>) {
     }
 }
 
-impl<F> fmt::Debug for ResponseFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseFuture").finish_non_exhaustive()
-    }
-}
+debug_name!(ResponseFuture<F>);

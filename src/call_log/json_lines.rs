@@ -2,11 +2,14 @@ use super::{
     Record, Sink,
     queue::{Counts, Queue},
 };
-use crate::failure::{Chain, stderr};
+use crate::{
+    failure::{Chain, stderr},
+    lock::Mutex,
+};
 use std::{
     fmt,
     io::Write,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 use tokio::runtime::Handle;
@@ -97,8 +100,8 @@ impl Sink for JsonLines {
 
 impl Shared {
     fn start(&self) -> Option<Queue> {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        match Queue::start(writer.take()?, &self.counts) {
+        let writer = self.writer.lock().take()?;
+        match Queue::start(writer, &self.counts) {
             Ok(queue) => Some(queue),
             Err(error) => {
                 tracing::warn!(

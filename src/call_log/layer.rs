@@ -15,6 +15,7 @@ use tower::Layer;
 /// # let _ = (layer, none);
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "a layer does nothing until it wraps a service"]
 pub struct CallLogLayer {
     config: Option<Arc<Config>>,
 }
@@ -31,7 +32,6 @@ pub(super) struct Config {
 
 impl CallLogLayer {
     /// Writes to this sink, with the arguments [masked](ArgumentLogging::Masked).
-    #[must_use]
     pub fn new(sink: impl Sink + 'static) -> Self {
         Self {
             config: Some(Arc::new(Config {
@@ -44,13 +44,11 @@ impl CallLogLayer {
     }
 
     /// Writes nothing, at no cost.
-    #[must_use]
     pub fn off() -> Self {
         Self { config: None }
     }
 
     /// How the arguments are logged.
-    #[must_use]
     pub fn arguments(mut self, arguments: ArgumentLogging) -> Self {
         if let Some(config) = &mut self.config {
             Arc::make_mut(config).arguments = arguments;
@@ -63,7 +61,6 @@ impl CallLogLayer {
     ///
     /// The arguments are as [`arguments`](Self::arguments) sets them. Of the result, the texts are
     /// recorded.
-    #[must_use]
     pub fn contents_in_spans(mut self) -> Self {
         if let Some(config) = &mut self.config {
             Arc::make_mut(config).shows_contents = true;
@@ -78,7 +75,6 @@ impl CallLogLayer {
     ///
     /// The function gets at most the first 16 KiB of a text, which is more than is logged. If it
     /// panics, the line has `[masked]`.
-    #[must_use]
     pub fn redact(
         mut self,
         redact: impl for<'a> Fn(&'a str) -> Cow<'a, str> + Send + Sync + 'static,

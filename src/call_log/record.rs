@@ -90,70 +90,60 @@ pub struct Record<'a> {
 }
 
 impl Record<'_> {
+    getters! {
+        /// The level of the line.
+        level: Level;
+        /// The kind of request.
+        method: Method;
+        /// The name of the tool, the URI, or the name of the prompt; cut if it is long.
+        name: &str;
+        /// The arguments, as JSON; masked and cut.
+        arguments: Option<&str>;
+        /// How it ended.
+        outcome: Outcome;
+        /// The result's flag, if there was a result.
+        is_error: Option<bool>;
+        /// How many attempts were made.
+        attempts: u32;
+        /// The time from the start of the call to its end, waits included.
+        latency: Duration;
+        /// The waits between attempts, and those at the [shared gate](crate::retry::RetryAfterGate).
+        waited: Duration;
+        /// The waits at the [shared gate](crate::retry::RetryAfterGate) alone.
+        held: Duration;
+        /// The attempts that were followed by a wait.
+        retries: &[Retried];
+        /// Whether the result was a failure without a flag, and was flagged here.
+        was_unflagged: bool;
+        /// Whether the answer is from the [idempotency](crate::idempotency) store, not from a run.
+        was_replayed: bool;
+        /// The failure with all its sources, masked.
+        error: Option<&str>;
+        /// The id of this call.
+        call_id: impl fmt::Display;
+        /// The JSON-RPC id, as JSON.
+        request_id: Option<&str>;
+        /// The MCP session.
+        session_id: Option<&str>;
+        /// The trace of the active span (feature `otel`), else that of the caller's `traceparent`.
+        trace_id: Option<&str>;
+        /// The active span (feature `otel`).
+        span_id: Option<&str>;
+        /// How the call travelled. Not on the line.
+        route: &Route;
+        /// Whether the server lists what was called. `None` if that is unknown. Not on the line.
+        is_listed: Option<bool>;
+        /// OpenTelemetry's `error.type`, for an outcome of `failed`: the code of a JSON-RPC error,
+        /// `tool_error` for a flagged result, or the class. Not on the line.
+        error_type: Option<&str>;
+        /// The code of a JSON-RPC error that the caller gets. Not on the line.
+        status_code: Option<&str>;
+    }
+
     /// When it ended.
     #[must_use]
     pub fn ended(&self) -> SystemTime {
         self.ended.into()
-    }
-
-    /// The level of the line.
-    #[must_use]
-    pub fn level(&self) -> Level {
-        self.level
-    }
-
-    /// The kind of request.
-    #[must_use]
-    pub fn method(&self) -> Method {
-        self.method
-    }
-
-    /// The name of the tool, the URI, or the name of the prompt; cut if it is long.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.name
-    }
-
-    /// The arguments, as JSON; masked and cut.
-    #[must_use]
-    pub fn arguments(&self) -> Option<&str> {
-        self.arguments
-    }
-
-    /// How it ended.
-    #[must_use]
-    pub fn outcome(&self) -> Outcome {
-        self.outcome
-    }
-
-    /// The result's flag, if there was a result.
-    #[must_use]
-    pub fn is_error(&self) -> Option<bool> {
-        self.is_error
-    }
-
-    /// How many attempts were made.
-    #[must_use]
-    pub fn attempts(&self) -> u32 {
-        self.attempts
-    }
-
-    /// The time from the start of the call to its end, waits included.
-    #[must_use]
-    pub fn latency(&self) -> Duration {
-        self.latency
-    }
-
-    /// The waits between attempts, and those at the [shared gate](crate::retry::RetryAfterGate).
-    #[must_use]
-    pub fn waited(&self) -> Duration {
-        self.waited
-    }
-
-    /// The waits at the [shared gate](crate::retry::RetryAfterGate) alone.
-    #[must_use]
-    pub fn held(&self) -> Duration {
-        self.held
     }
 
     /// The class of the failure.
@@ -184,85 +174,6 @@ impl Record<'_> {
     #[must_use]
     pub fn stopped(&self) -> Option<Stopped> {
         self.failure.and_then(Failure::stopped)
-    }
-
-    /// The attempts that were followed by a wait.
-    #[must_use]
-    pub fn retries(&self) -> &[Retried] {
-        self.retries
-    }
-
-    /// Whether the result was a failure without a flag, and was flagged here.
-    #[must_use]
-    pub fn was_unflagged(&self) -> bool {
-        self.was_unflagged
-    }
-
-    /// Whether the answer is from the [idempotency](crate::idempotency) store, not from a run.
-    #[must_use]
-    pub fn was_replayed(&self) -> bool {
-        self.was_replayed
-    }
-
-    /// The failure with all its sources, masked.
-    #[must_use]
-    pub fn error(&self) -> Option<&str> {
-        self.error
-    }
-
-    /// The id of this call.
-    #[must_use]
-    pub fn call_id(&self) -> impl fmt::Display {
-        self.call_id
-    }
-
-    /// The JSON-RPC id, as JSON.
-    #[must_use]
-    pub fn request_id(&self) -> Option<&str> {
-        self.request_id
-    }
-
-    /// The MCP session.
-    #[must_use]
-    pub fn session_id(&self) -> Option<&str> {
-        self.session_id
-    }
-
-    /// The trace of the active span (feature `otel`), else that of the caller's `traceparent`.
-    #[must_use]
-    pub fn trace_id(&self) -> Option<&str> {
-        self.trace_id
-    }
-
-    /// The active span (feature `otel`).
-    #[must_use]
-    pub fn span_id(&self) -> Option<&str> {
-        self.span_id
-    }
-
-    /// How the call travelled. Not on the line.
-    #[must_use]
-    pub fn route(&self) -> &Route {
-        self.route
-    }
-
-    /// Whether the server lists what was called. `None` if that is unknown. Not on the line.
-    #[must_use]
-    pub fn is_listed(&self) -> Option<bool> {
-        self.is_listed
-    }
-
-    /// OpenTelemetry's `error.type`, for an outcome of `failed`: the code of a JSON-RPC error,
-    /// `tool_error` for a flagged result, or the class. Not on the line.
-    #[must_use]
-    pub fn error_type(&self) -> Option<&str> {
-        self.error_type
-    }
-
-    /// The code of a JSON-RPC error that the caller gets. Not on the line.
-    #[must_use]
-    pub fn status_code(&self) -> Option<&str> {
-        self.status_code
     }
 
     /// The line, without a line feed.

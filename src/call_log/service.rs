@@ -32,7 +32,6 @@ impl<S> CallLog<S> {
 
 impl CallLog<()> {
     /// The layer that writes the lines.
-    #[must_use]
     pub fn layer(sink: impl Sink + 'static) -> CallLogLayer {
         CallLogLayer::new(sink)
     }

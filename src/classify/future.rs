@@ -6,7 +6,6 @@ use crate::{
 };
 use pin_project::{pin_project, pinned_drop};
 use std::{
-    fmt,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -109,8 +108,4 @@ impl<F> PinnedDrop for ResponseFuture<F> {
     }
 }
 
-impl<F> fmt::Debug for ResponseFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseFuture").finish_non_exhaustive()
-    }
-}
+debug_name!(ResponseFuture<F>);

@@ -24,13 +24,13 @@ use tower::Layer;
 /// # let _ = layer;
 /// ```
 #[derive(Clone, Debug, Default)]
+#[must_use = "a layer does nothing until it wraps a service"]
 pub struct ClassifyLayer {
     rules: Rules,
 }
 
 impl ClassifyLayer {
     /// Classifies the errors and texts of the [reference](mod@super::reference).
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
@@ -43,7 +43,6 @@ impl ClassifyLayer {
     /// The delivery is the one that the rule sets, also behind the adapter of an SDK. Use
     /// [`before_running`](Failure::before_running) only if the error can mean nothing else: an error
     /// that is the source of another may say that a request of the tool was refused.
-    #[must_use]
     pub fn rule<E: Error + 'static>(
         mut self,
         rule: impl Fn(&E) -> Option<Failure> + Send + Sync + 'static,
@@ -54,7 +53,6 @@ impl ClassifyLayer {
 
     /// Adds names of a server for its codes, fields and waits. Words that were added first are asked
     /// first.
-    #[must_use]
     pub fn vocabulary(mut self, words: Vocabulary) -> Self {
         self.rules.add_vocabulary(words);
         self
@@ -68,7 +66,6 @@ impl ClassifyLayer {
     ///
     /// For servers that forget the flag. Do not search a text for words: a document may contain the
     /// word "error".
-    #[must_use]
     pub fn result_rule<R: ToolResult>(
         mut self,
         rule: impl Fn(&R) -> Option<Failure> + Send + Sync + 'static,
@@ -83,7 +80,6 @@ impl ClassifyLayer {
     ///
     /// The claims of the server or the author about this call still hold for the outer layer. So
     /// never wrap a stack in it that a tool calls on through.
-    #[must_use]
     pub fn inside(mut self) -> Self {
         self.rules.set_inside();
         self

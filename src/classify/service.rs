@@ -28,7 +28,6 @@ impl<S> Classify<S> {
 
 impl Classify<()> {
     /// The layer, with the defaults.
-    #[must_use]
     pub fn layer() -> ClassifyLayer {
         ClassifyLayer::new()
     }

@@ -52,6 +52,7 @@ type Name = Cow<'static, str>;
 /// assert_eq!((quota.class(), quota.delivery()), (Class::RateLimited, Delivery::Refused));
 /// ```
 #[derive(Clone, Debug, Default)]
+#[must_use = "a vocabulary does nothing until a layer gets it"]
 pub struct Vocabulary {
     pub(super) codes: Vec<(Code, Meaning)>,
     pub(super) texts: Vec<(Name, Meaning)>,
@@ -64,7 +65,6 @@ pub struct Vocabulary {
 
 impl Vocabulary {
     /// Only the built-in names.
-    #[must_use]
     pub const fn new() -> Self {
         Self {
             codes: Vec::new(),
@@ -82,21 +82,18 @@ impl Vocabulary {
     ///
     /// A number is that of a JSON-RPC error, or the code of an envelope. A known word wins over a
     /// number.
-    #[must_use]
     pub fn code(self, code: impl Into<Code>, class: Class) -> Self {
         self.with_code(code.into(), Meaning::of(class, Delivery::Unknown))
     }
 
     /// Adds a code that can only mean that the call was refused **before** the tool ran. If waiting
     /// helps, such a call is repeated, for any tool.
-    #[must_use]
     pub fn refusal_code(self, code: impl Into<Code>, class: Class) -> Self {
         self.with_code(code.into(), Meaning::of(class, Delivery::Refused))
     }
 
     /// Adds a code for which the server's documentation says that a repeat is safe, even if the call
     /// ran. If waiting helps, such a call is repeated, for any tool.
-    #[must_use]
     pub fn repeatable_code(self, code: impl Into<Code>, class: Class) -> Self {
         let meaning = Meaning {
             is_repeatable: true,
@@ -112,13 +109,11 @@ impl Vocabulary {
 
     /// Adds the beginning of a flagged result's text, or of a JSON-RPC error's message. It counts if
     /// no code says more. Whether the call ran is unknown.
-    #[must_use]
     pub fn text_begins(self, beginning: impl Into<Cow<'static, str>>, class: Class) -> Self {
         self.with_text(beginning.into(), Meaning::of(class, Delivery::Unknown))
     }
 
     /// The same for a text that can only mean that the call was refused before the tool ran.
-    #[must_use]
     pub fn refusal_begins(self, beginning: impl Into<Cow<'static, str>>, class: Class) -> Self {
         self.with_text(beginning.into(), Meaning::of(class, Delivery::Refused))
     }
@@ -132,21 +127,18 @@ impl Vocabulary {
     }
 
     /// A field that holds the code, as `code` does.
-    #[must_use]
     pub fn code_field(mut self, name: &str) -> Self {
         self.code_fields.push(plain(name));
         self
     }
 
     /// A field that holds a wait. A bare number in it is seconds.
-    #[must_use]
     pub fn wait_seconds(mut self, name: &str) -> Self {
         self.seconds.push(plain(name));
         self
     }
 
     /// A field that holds a wait. A bare number in it is milliseconds.
-    #[must_use]
     pub fn wait_millis(mut self, name: &str) -> Self {
         self.milliseconds.push(plain(name));
         self
@@ -155,7 +147,6 @@ impl Vocabulary {
     /// A field with the time from which a call is welcome again: RFC 3339, a date of HTTP, or a
     /// number. Its size tells whether it counts seconds, milliseconds, microseconds or nanoseconds
     /// since 1970. A small number is seconds from now.
-    #[must_use]
     pub fn wait_until(mut self, name: &str) -> Self {
         self.instants.push(plain(name));
         self
@@ -163,7 +154,6 @@ impl Vocabulary {
 
     /// An object at the top that speaks of the call itself, as `error` does. Do not use it for an
     /// object that may describe a part of the work: a refusal in it makes the whole call run again.
-    #[must_use]
     pub fn envelope_in(mut self, name: impl Into<Cow<'static, str>>) -> Self {
         self.envelopes.push(name.into());
         self

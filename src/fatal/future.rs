@@ -2,7 +2,6 @@ use super::latch::Latch;
 use crate::failure::{BoxError, Failure};
 use pin_project::pin_project;
 use std::{
-    fmt,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -57,8 +56,4 @@ where
     }
 }
 
-impl<F> fmt::Debug for ResponseFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseFuture").finish_non_exhaustive()
-    }
-}
+debug_name!(ResponseFuture<F>);

@@ -1,8 +1,9 @@
 use crate::{
     failure::{Class, Failure, Fatal},
+    lock::Mutex,
     observe::{Event, Observers},
 };
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
 
 /// Open until the first fatal failure, then shut for good.
@@ -43,20 +44,15 @@ impl Latch {
         self.shut.notify_waiters();
         let mut failure = cause.duplicate();
         failure.contain();
-        for observers in self.observers() {
+        // Copied, so that the observers are called outside the lock.
+        let all = self.observers.lock().clone();
+        for observers in all {
             observers.tell(&Event::Shut { failure: &failure });
         }
     }
 
     pub(super) fn add_observer(&self, observers: Observers) {
-        let all = self.observers.lock();
-        all.unwrap_or_else(PoisonError::into_inner).push(observers);
-    }
-
-    /// Copied, so that the observers are called outside the lock.
-    fn observers(&self) -> Vec<Observers> {
-        let all = self.observers.lock();
-        all.unwrap_or_else(PoisonError::into_inner).clone()
+        self.observers.lock().push(observers);
     }
 
     /// Shuts it if this failure ends this stack, and not an inner one.

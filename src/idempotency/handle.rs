@@ -8,13 +8,13 @@ use super::{
     round::Round,
     store::{Store, StoreError, Value},
 };
-use crate::call::IdempotencyKey;
 #[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
 use crate::call::{InvalidKey, ToolCall};
+use crate::{call::IdempotencyKey, lock::Mutex};
 use std::{
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 use tokio::{runtime::Handle, sync::watch, task::JoinSet, time};
 
@@ -265,7 +265,7 @@ impl Adopter {
             }
             drop(counted);
         };
-        let mut tasks = runs.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tasks = runs.tasks.lock();
         while tasks.try_join_next().is_some() {}
         tasks.spawn_on(seen_to_its_end, &runtime);
     }

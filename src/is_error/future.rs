@@ -7,7 +7,6 @@ use crate::{
 };
 use pin_project::pin_project;
 use std::{
-    fmt,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -57,11 +56,7 @@ where
     }
 }
 
-impl<F> fmt::Debug for ResponseFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseFuture").finish_non_exhaustive()
-    }
-}
+debug_name!(ResponseFuture<F>);
 
 /// Flags a result that is a failure without a flag.
 #[inline]

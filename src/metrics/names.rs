@@ -1,8 +1,5 @@
-use std::{
-    borrow::Cow,
-    collections::HashSet,
-    sync::{PoisonError, RwLock},
-};
+use crate::lock::RwLock;
+use std::{borrow::Cow, collections::HashSet};
 
 /// How many names there may be if the server's list is unknown.
 const CAPACITY: usize = 1_000;
@@ -25,7 +22,7 @@ impl Names {
     }
 
     fn has_room_for(&self, name: &str) -> bool {
-        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.read();
         if known.contains(name) {
             return true;
         }
@@ -33,7 +30,7 @@ impl Names {
             return false;
         }
         drop(known);
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         known.len() < CAPACITY && (known.insert(name.into()) || known.contains(name))
     }
 }

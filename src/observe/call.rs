@@ -32,36 +32,19 @@ impl<'a> CallRef<'a> {
         }
     }
 
-    /// The kind of request.
-    #[must_use]
-    pub fn method(&self) -> Method {
-        self.method
-    }
-
-    /// The tool's name, the URI, or the prompt's name, as the caller gave it.
-    #[must_use]
-    pub fn name(&self) -> &'a str {
-        self.name
-    }
-
-    /// The id of the call's log line. `None` without a [log](crate::call_log), for a layer inside
-    /// [`Classify`](crate::classify::Classify), and for a heartbeat, which is sent outside the
-    /// layers.
-    #[must_use]
-    pub fn id(&self) -> Option<CallId> {
-        self.id
-    }
-
-    /// Whether the server lists what is called. `None` if that is unknown.
-    #[must_use]
-    pub fn is_listed(&self) -> Option<bool> {
-        self.is_listed
-    }
-
-    /// The number of the attempt, from 1. `None` if the layer does not count attempts.
-    #[must_use]
-    pub fn attempt(&self) -> Option<u32> {
-        self.attempt
+    getters! {
+        /// The kind of request.
+        method: Method;
+        /// The tool's name, the URI, or the prompt's name, as the caller gave it.
+        name: &'a str;
+        /// The id of the call's log line. `None` without a [log](crate::call_log), for a layer inside
+        /// [`Classify`](crate::classify::Classify), and for a heartbeat, which is sent outside the
+        /// layers.
+        id: Option<CallId>;
+        /// Whether the server lists what is called. `None` if that is unknown.
+        is_listed: Option<bool>;
+        /// The number of the attempt, from 1. `None` if the layer does not count attempts.
+        attempt: Option<u32>;
     }
 }
 

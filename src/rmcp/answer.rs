@@ -1,6 +1,5 @@
-use crate::call::{Flagged, ToolResult};
-use ::rmcp::model::{CallToolResponse, GetPromptResponse, JsonObject, ReadResourceResponse};
-use serde_json::Value;
+use crate::call::{Flagged, ToolResult, inner_result};
+use ::rmcp::model::{CallToolResponse, GetPromptResponse, ReadResourceResponse};
 
 /// The answer of a server to a [`Request`](super::Request) of the same kind.
 #[derive(Clone, Debug)]
@@ -24,9 +23,7 @@ impl Answer {
 }
 
 impl ToolResult for Answer {
-    fn is_error(&self) -> bool {
-        self.tool().is_some_and(ToolResult::is_error)
-    }
+    inner_result!(Self::tool);
 
     fn is_interim(&self) -> bool {
         match self {
@@ -34,22 +31,6 @@ impl ToolResult for Answer {
             Self::Resource(response) => response.is_interim(),
             Self::Prompt(response) => response.is_interim(),
         }
-    }
-
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        self.tool().into_iter().flat_map(ToolResult::texts)
-    }
-
-    fn structured(&self) -> Option<&Value> {
-        self.tool().and_then(ToolResult::structured)
-    }
-
-    fn meta(&self) -> Option<&JsonObject> {
-        self.tool().and_then(ToolResult::meta)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.tool().is_some_and(ToolResult::is_empty)
     }
 
     fn flag(&mut self) {

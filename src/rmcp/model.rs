@@ -1,7 +1,7 @@
 //! Implements the layers' traits for rmcp's own types.
 
 use crate::{
-    call::{Arguments, Continues, Flagged, Method, ToolCall, ToolResult},
+    call::{Arguments, Continues, Flagged, Method, ToolCall, ToolResult, inner_result, unflagged},
     text,
 };
 use ::rmcp::model::{
@@ -121,28 +121,10 @@ impl ToolResult for CallToolResult {
 }
 
 impl ToolResult for CallToolResponse {
-    fn is_error(&self) -> bool {
-        complete(self).is_some_and(ToolResult::is_error)
-    }
+    inner_result!(complete);
 
     fn is_interim(&self) -> bool {
         complete(self).is_none_or(ToolResult::is_interim)
-    }
-
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        complete(self).into_iter().flat_map(ToolResult::texts)
-    }
-
-    fn structured(&self) -> Option<&Value> {
-        complete(self).and_then(ToolResult::structured)
-    }
-
-    fn meta(&self) -> Option<&JsonObject> {
-        complete(self).and_then(ToolResult::meta)
-    }
-
-    fn is_empty(&self) -> bool {
-        complete(self).is_some_and(ToolResult::is_empty)
     }
 
     fn flag(&mut self) {
@@ -163,35 +145,9 @@ fn complete(response: &CallToolResponse) -> Option<&CallToolResult> {
     }
 }
 
-/// Resources and prompts have no flag, and nothing in them is a failure.
-macro_rules! unflagged {
-    ($($type:ty, $is_interim:expr;)*) => {$(
-        impl ToolResult for $type {
-            fn is_error(&self) -> bool {
-                false
-            }
-
-            fn is_interim(&self) -> bool {
-                let is_interim: fn(&$type) -> bool = $is_interim;
-                is_interim(self)
-            }
-
-            fn is_empty(&self) -> bool {
-                false
-            }
-
-            fn flag(&mut self) {}
-
-            fn from_failure(_: Flagged) -> Option<Self> {
-                None
-            }
-        }
-    )*};
-}
-
 unflagged! {
-    ReadResourceResult, |_| false;
-    GetPromptResult, |_| false;
-    ReadResourceResponse, |response| !matches!(response, ReadResourceResponse::Complete(_));
-    GetPromptResponse, |response| !matches!(response, GetPromptResponse::Complete(_));
+    ReadResourceResult;
+    GetPromptResult;
+    ReadResourceResponse, interim unless ReadResourceResponse::Complete;
+    GetPromptResponse, interim unless GetPromptResponse::Complete;
 }

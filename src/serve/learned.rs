@@ -1,8 +1,5 @@
-use crate::call::Hints;
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
-};
+use crate::{call::Hints, lock::RwLock};
+use std::{collections::HashMap, sync::Arc};
 use tokio::sync::OnceCell;
 
 /// The most pages that are asked for.
@@ -35,8 +32,7 @@ impl Learned {
 
     /// Hints on a page count only if they agree with the earlier lists.
     pub(crate) fn add<'a>(&self, page: impl IntoIterator<Item = (&'a str, Hints)>) {
-        let by_name = self.0.by_name.write();
-        let mut by_name = by_name.unwrap_or_else(PoisonError::into_inner);
+        let mut by_name = self.0.by_name.write();
         for (tool, said) in page {
             let is_full = by_name.len() >= CAPACITY;
             match by_name.get_mut(tool) {
@@ -51,9 +47,7 @@ impl Learned {
     }
 
     pub(crate) fn get(&self, tool: &str) -> Option<Hints> {
-        let by_name = self.0.by_name.read();
-        let by_name = by_name.unwrap_or_else(PoisonError::into_inner);
-        by_name.get(tool).copied()
+        self.0.by_name.read().get(tool).copied()
     }
 
     pub(crate) fn has_list(&self) -> bool {

@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     pin::Pin,
     task::{Context, Poll},
 };
@@ -21,8 +20,4 @@ impl Future for Shutdown {
     }
 }
 
-impl fmt::Debug for Shutdown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shutdown").finish_non_exhaustive()
-    }
-}
+debug_name!(Shutdown);

@@ -13,11 +13,12 @@ use super::{
     MASK,
     scope::{self, Own},
 };
+use crate::lock::Mutex;
 use std::{
     borrow::Cow,
     collections::{BTreeMap, VecDeque},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
@@ -52,7 +53,7 @@ pub(super) struct Running(u64);
 
 impl Running {
     pub(super) fn new(own: &Arc<Own>) -> Self {
-        let mut calls = lock();
+        let mut calls = CALLS.lock();
         let number = calls.next;
         calls.next += 1;
         calls.running.insert(number, Arc::clone(own));
@@ -64,7 +65,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let now = Instant::now();
-        let mut calls = lock();
+        let mut calls = CALLS.lock();
         if let Some(own) = calls.running.remove(&self.0) {
             calls.ended.push_back((now, own));
         }
@@ -88,10 +89,6 @@ impl Calls {
     }
 }
 
-fn lock() -> MutexGuard<'static, Calls> {
-    CALLS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Masks the values of all these calls, then applies their hooks.
 #[inline]
 pub(super) fn redacted(text: Cow<'_, str>) -> Cow<'_, str> {
@@ -104,7 +101,7 @@ pub(super) fn redacted(text: Cow<'_, str>) -> Cow<'_, str> {
 #[cold]
 fn with_all(text: Cow<'_, str>) -> Cow<'_, str> {
     let calls: Vec<Arc<Own>> = {
-        let mut calls = lock();
+        let mut calls = CALLS.lock();
         calls.forget(Instant::now());
         let ended = calls.ended.iter().map(|(_, own)| own);
         calls.running.values().chain(ended).cloned().collect()

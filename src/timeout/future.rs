@@ -6,7 +6,6 @@ use crate::{
 };
 use pin_project::pin_project;
 use std::{
-    fmt,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -157,8 +156,4 @@ where
     }
 }
 
-impl<F> fmt::Debug for ResponseFuture<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseFuture").finish_non_exhaustive()
-    }
-}
+debug_name!(ResponseFuture<F>);

@@ -1,7 +1,10 @@
 //! Implements the layers' traits for tower-mcp's own types.
 
 use crate::{
-    call::{Arguments, Continues, Flagged, Hints, Method, ToolCall, ToolResult, continues},
+    call::{
+        Arguments, Continues, Flagged, Hints, Method, ToolCall, ToolResult, continues,
+        inner_result, unflagged,
+    },
     text,
 };
 use ::tower_mcp::protocol::{
@@ -114,9 +117,7 @@ impl ToolResult for CallToolResult {
 
 /// Of the answers to all methods, a tool's result alone has a flag.
 impl ToolResult for McpResponse {
-    fn is_error(&self) -> bool {
-        tool(self).is_some_and(ToolResult::is_error)
-    }
+    inner_result!(tool);
 
     /// Also answers to other methods than the three that go through the stack.
     fn is_interim(&self) -> bool {
@@ -124,22 +125,6 @@ impl ToolResult for McpResponse {
             self,
             Self::CallTool(_) | Self::ReadResource(_) | Self::GetPrompt(_)
         )
-    }
-
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        tool(self).into_iter().flat_map(ToolResult::texts)
-    }
-
-    fn structured(&self) -> Option<&Value> {
-        tool(self).and_then(ToolResult::structured)
-    }
-
-    fn meta(&self) -> Option<&Map<String, Value>> {
-        tool(self).and_then(ToolResult::meta)
-    }
-
-    fn is_empty(&self) -> bool {
-        tool(self).is_some_and(ToolResult::is_empty)
     }
 
     fn flag(&mut self) {
@@ -160,25 +145,4 @@ fn tool(response: &McpResponse) -> Option<&CallToolResult> {
     }
 }
 
-/// Resources and prompts have no flag, and nothing in them is a failure.
-macro_rules! unflagged {
-    ($($type:ty)*) => {$(
-        impl ToolResult for $type {
-            fn is_error(&self) -> bool {
-                false
-            }
-
-            fn is_empty(&self) -> bool {
-                false
-            }
-
-            fn flag(&mut self) {}
-
-            fn from_failure(_: Flagged) -> Option<Self> {
-                None
-            }
-        }
-    )*};
-}
-
-unflagged! { ReadResourceResult GetPromptResult }
+unflagged! { ReadResourceResult; GetPromptResult; }

@@ -1,10 +1,10 @@
-use crate::rmcp::Answer;
+use crate::{lock::Mutex, rmcp::Answer};
 use ::rmcp::service::ServiceError;
 use std::{
     collections::VecDeque,
     fmt,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -50,7 +50,7 @@ impl Abandoned {
         });
         let kept = kept.abort_handle();
         let oldest = {
-            let mut all = self.lock();
+            let mut all = self.0.lock();
             all.retain(|kept| !kept.is_finished());
             all.push_back(kept.clone());
             if all.len() > MOST {
@@ -72,19 +72,15 @@ impl Abandoned {
 
     /// Cancels all of them at the server.
     pub(super) fn cancel(&self) {
-        let all = std::mem::take(&mut *self.lock());
+        let all = std::mem::take(&mut *self.0.lock());
         all.iter().for_each(AbortHandle::abort);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<AbortHandle>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Abandoned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Abandoned")
-            .field("len", &self.lock().len())
+            .field("len", &self.0.lock().len())
             .finish()
     }
 }
@@ -112,25 +108,21 @@ impl KeyedCall {
     }
 
     fn abandon(&self, sent: Sent) {
-        if self.lock().is_none() {
+        if self.kept.lock().is_none() {
             return;
         }
         let Some(attempt) = self.all.keep(sent) else {
             return;
         };
-        match &mut *self.lock() {
+        match &mut *self.kept.lock() {
             Some(kept) => kept.push(attempt),
             None => attempt.abort(),
         }
     }
 
     fn cancel(&self) {
-        let kept = self.lock().take();
+        let kept = self.kept.lock().take();
         kept.iter().flatten().for_each(AbortHandle::abort);
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<Vec<AbortHandle>>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

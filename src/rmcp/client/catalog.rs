@@ -2,6 +2,7 @@ use super::tool_change::{self, ToolChange};
 use crate::{
     call::{Continues, Hints, Route, Side, ToolCall},
     failure::Failure,
+    lock::RwLock,
     rmcp::{Request, capability::Honoured, request},
 };
 use ::rmcp::model::Tool;
@@ -9,7 +10,7 @@ use std::{
     collections::HashMap,
     fmt,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
 };
@@ -132,17 +133,12 @@ impl Catalog {
     }
 
     pub(super) fn honoured(&self) -> Option<Honoured> {
-        let server = self.shared.server.read();
-        let server = server.unwrap_or_else(PoisonError::into_inner);
-        server.honoured.clone()
+        self.shared.server.read().honoured.clone()
     }
 
     pub(super) fn set_server(&self, route: Route, honoured: Option<Honoured>) {
-        let server = self.shared.server.write();
-        *server.unwrap_or_else(PoisonError::into_inner) = Server {
-            route: Some(route),
-            honoured,
-        };
+        let route = Some(route);
+        *self.shared.server.write() = Server { route, honoured };
     }
 
     /// The server's tools, as of the last list that could be read.
@@ -173,9 +169,7 @@ impl Catalog {
 
     /// How calls to this server travel.
     pub(super) fn route(&self) -> Route {
-        let server = self.shared.server.read();
-        let server = server.unwrap_or_else(PoisonError::into_inner);
-        let route = server.route.clone();
+        let route = self.shared.server.read().route.clone();
         route.unwrap_or_else(|| Route::new(Side::Client))
     }
 
@@ -311,13 +305,11 @@ impl Catalog {
     }
 
     fn read<T>(&self, look: impl FnOnce(&Known) -> T) -> T {
-        let known = self.shared.known.read();
-        look(&known.unwrap_or_else(PoisonError::into_inner))
+        look(&self.shared.known.read())
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
-        let known = self.shared.known.write();
-        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.shared.known.write();
         let changed = change(&mut known);
         self.shared.version.fetch_add(1, Relaxed);
         changed
@@ -327,8 +319,7 @@ impl Catalog {
 impl Shared {
     /// The last list.
     pub(super) fn tools(&self) -> Option<Arc<[Tool]>> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.tools.clone()
+        self.known.read().tools.clone()
     }
 }
 

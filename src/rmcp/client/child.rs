@@ -84,6 +84,7 @@ type Configure = Arc<dyn Fn(&mut Command) + Send + Sync>;
 /// # }
 /// ```
 #[derive(Clone)]
+#[must_use = "a connector does nothing until a client gets it"]
 pub struct ChildProcess<H = ()> {
     program: OsString,
     arguments: Vec<OsString>,
@@ -98,7 +99,6 @@ pub struct ChildProcess<H = ()> {
 
 impl ChildProcess {
     /// A command without arguments. It is looked up in `PATH`.
-    #[must_use]
     pub fn new(program: impl AsRef<OsStr>) -> Self {
         Self {
             program: program.as_ref().to_owned(),
@@ -115,14 +115,12 @@ impl ChildProcess {
 
 impl<H> ChildProcess<H> {
     /// Adds an argument.
-    #[must_use]
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self
     }
 
     /// Adds arguments.
-    #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         let arguments = arguments.into_iter();
         self.arguments
@@ -131,7 +129,6 @@ impl<H> ChildProcess<H> {
     }
 
     /// Sets a variable of its environment. By default, it has the environment of this process.
-    #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         let value = Some(value.as_ref().to_owned());
         self.environment.push((name.as_ref().to_owned(), value));
@@ -139,7 +136,6 @@ impl<H> ChildProcess<H> {
     }
 
     /// Sets several variables.
-    #[must_use]
     pub fn envs<N: AsRef<OsStr>, V: AsRef<OsStr>>(
         self,
         variables: impl IntoIterator<Item = (N, V)>,
@@ -149,7 +145,6 @@ impl<H> ChildProcess<H> {
     }
 
     /// Removes all variables, also those that were set before. Variables that are set later count.
-    #[must_use]
     pub fn env_clear(mut self) -> Self {
         self.environment.clear();
         self.is_clear = true;
@@ -157,14 +152,12 @@ impl<H> ChildProcess<H> {
     }
 
     /// Removes a variable.
-    #[must_use]
     pub fn env_remove(mut self, name: impl AsRef<OsStr>) -> Self {
         self.environment.push((name.as_ref().to_owned(), None));
         self
     }
 
     /// Sets its working directory.
-    #[must_use]
     pub fn current_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
         self
@@ -172,7 +165,6 @@ impl<H> ChildProcess<H> {
 
     /// Changes the command of each start, after the other settings: user, priority, limits. Its pipes and its
     /// process group stay those of this crate.
-    #[must_use]
     pub fn configure(mut self, change: impl Fn(&mut Command) + Send + Sync + 'static) -> Self {
         self.configure = Some(Arc::new(change));
         self
@@ -181,14 +173,12 @@ impl<H> ChildProcess<H> {
     /// Passes each line of the server's stderr to a function. Default: `tracing` at INFO, with the
     /// name of the command. A line is masked, escaped and cut after 500 bytes. The function must not
     /// block. If it panics, that is logged, and it gets no further line of that process.
-    #[must_use]
     pub fn stderr(mut self, sink: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.stderr = Some(Arc::new(sink));
         self
     }
 
     /// The handler of the server's own requests. Each connection gets a clone.
-    #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> ChildProcess<N> {
         ChildProcess {
             program: self.program,

@@ -37,7 +37,6 @@ macro_rules! settings_of {
             /// The longest that a start may take: the process or the connection, the handshake, and
             /// the list of tools. A package runner may download the server first: give it more time.
             /// Default: 10 s.
-            #[must_use]
             pub fn start_timeout(mut self, limit: ::std::time::Duration) -> Self {
                 self.settings.start_timeout = limit;
                 self
@@ -45,7 +44,6 @@ macro_rules! settings_of {
 
             /// The longest that one call may take on a connection. Default: none, so the attempt
             /// timeout of the layers is the limit. A lower one here ends the call first.
-            #[must_use]
             pub fn call_timeout(mut self, limit: ::std::time::Duration) -> Self {
                 self.settings.call_timeout = Some(limit);
                 self
@@ -53,7 +51,6 @@ macro_rules! settings_of {
 
             /// Protocol negotiation. `Auto` waits up to 10 s for an old server that does not answer
             /// `server/discover`: give it a longer [start](Self::start_timeout).
-            #[must_use]
             pub fn lifecycle(mut self, mode: ::rmcp::service::ClientLifecycleMode) -> Self {
                 self.settings.lifecycle = mode;
                 self

@@ -103,6 +103,7 @@ const CALLS: usize = 4096;
 /// # }
 /// ```
 #[derive(Clone)]
+#[must_use = "a connector does nothing until a client gets it"]
 pub struct Http<H = ()> {
     url: Arc<str>,
     client: Option<reqwest::Client>,
@@ -116,7 +117,6 @@ pub struct Http<H = ()> {
 
 impl Http {
     /// Connects to this URL, such as `http://127.0.0.1:8080/mcp`. An invalid URL fails the dial.
-    #[must_use]
     pub fn new(url: impl Into<Arc<str>>) -> Self {
         Self {
             url: url.into(),
@@ -133,7 +133,6 @@ impl Http {
 
 impl<H> Http<H> {
     /// Sets the token of the `Authorization` header, without `Bearer `.
-    #[must_use]
     pub fn bearer(mut self, token: impl Into<String>) -> Self {
         self.bearer = Some(token.into());
         self
@@ -164,7 +163,6 @@ impl<H> Http<H> {
     /// });
     /// # let _ = server;
     /// ```
-    #[must_use]
     pub fn credentials<F, Fut, T, E>(mut self, source: F) -> Self
     where
         F: Fn(Option<Challenge>) -> Fut + Send + Sync + 'static,
@@ -177,7 +175,6 @@ impl<H> Http<H> {
     }
 
     /// Adds a header to every request. An invalid header fails the dial as `Disabled`.
-    #[must_use]
     pub fn header(
         mut self,
         name: impl TryInto<HeaderName>,
@@ -195,7 +192,6 @@ impl<H> Http<H> {
     /// Changes how the HTTP client of each connection is built: a proxy, certificates, limits of
     /// time. The redirect policy stays that of this crate, which follows 307 and 308 to the same
     /// server.
-    #[must_use]
     pub fn client_builder(
         mut self,
         build: impl Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync + 'static,
@@ -210,14 +206,12 @@ impl<H> Http<H> {
     /// policy](reqwest::redirect::Policy) of your own: reqwest's default follows a redirect to any
     /// server, with headers, session and arguments. The default here follows 307 and 308 to the same
     /// server.
-    #[must_use]
     pub fn client(mut self, client: reqwest::Client) -> Self {
         self.client = Some(client);
         self
     }
 
     /// The handler of the server's own requests. Each connection gets a clone.
-    #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> Http<N> {
         Http {
             url: self.url,

@@ -5,18 +5,15 @@
 )]
 
 use super::opening::Opening;
-use crate::failure::{BoxError, Failure};
+use crate::{
+    failure::{BoxError, Failure},
+    lock::Mutex,
+};
 use ::rmcp::{
     Peer, RoleClient,
     model::{SetLevelRequestParams, SubscribeRequestParams},
 };
-use std::{
-    collections::BTreeMap,
-    fmt,
-    pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, fmt, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
     task::JoinSet,
     time::{self, Instant, error::Elapsed},
@@ -55,13 +52,13 @@ struct State {
 
 impl Kept {
     pub(super) fn set_on_connect(&self, run: OnConnect) {
-        self.lock().on_connect = Some(run);
+        self.0.lock().on_connect = Some(run);
     }
 
     /// Keeps a subscription. If it is new, it is removed again unless the server answers.
     pub(super) fn subscribe(&self, params: SubscribeRequestParams) -> Unanswered<'_> {
         let uri = params.uri.clone();
-        let before = self.lock().subscriptions.insert(uri.clone(), params);
+        let before = self.0.lock().subscriptions.insert(uri.clone(), params);
         Unanswered {
             kept: self,
             uri: before.is_none().then_some(uri),
@@ -69,11 +66,11 @@ impl Kept {
     }
 
     pub(super) fn unsubscribe(&self, uri: &str) {
-        self.lock().subscriptions.remove(uri);
+        self.0.lock().subscriptions.remove(uri);
     }
 
     pub(super) fn set_level(&self, params: SetLevelRequestParams) {
-        self.lock().level = Some(params);
+        self.0.lock().level = Some(params);
     }
 
     /// Restores all of it on a new connection, within this time, and then runs the user's hook. A
@@ -88,7 +85,7 @@ impl Kept {
         limit: Duration,
     ) {
         let (subscriptions, level, on_connect) = {
-            let state = self.lock();
+            let state = self.0.lock();
             let subscriptions: Vec<_> = state.subscriptions.values().cloned().collect();
             (subscriptions, state.level.clone(), state.on_connect.clone())
         };
@@ -123,10 +120,6 @@ impl Kept {
                 }
             }
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,4 +1,4 @@
-use crate::{call::Ticker, telemetry};
+use crate::{call::Ticker, lock::Mutex, telemetry};
 use ::rmcp::{
     RoleClient,
     model::{
@@ -12,7 +12,7 @@ use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicI64, Ordering::Relaxed},
     },
     time::Duration,
@@ -85,7 +85,7 @@ impl Incoming {
             span: Span::current(),
             wait: None,
         };
-        self.attempts().insert(number, listener);
+        self.0.attempts.lock().insert(number, listener);
         Listening {
             incoming: self.clone(),
             number,
@@ -100,7 +100,7 @@ impl Incoming {
         let Some(token) = token_of(&message.request) else {
             return;
         };
-        let attempts = self.attempts();
+        let attempts = self.0.attempts.lock();
         if let Some(listener) = number(&token).and_then(|number| attempts.get(&number)) {
             telemetry::has_request_id(&listener.span, &message.id);
             message.request.get_meta_mut().set_progress_token(token);
@@ -111,7 +111,7 @@ impl Incoming {
     #[cfg(feature = "rmcp-client-http")]
     pub(super) fn asked_to_wait(&self, request: &ClientRequest, wait: Duration) {
         let number = token_of(request).as_ref().and_then(number);
-        let mut attempts = self.attempts();
+        let mut attempts = self.0.attempts.lock();
         if let Some(listener) = number.and_then(|number| attempts.get_mut(&number)) {
             listener.wait = Some(wait);
         }
@@ -131,7 +131,7 @@ impl Incoming {
             return true;
         };
         let level = {
-            let attempts = self.attempts();
+            let attempts = self.0.attempts.lock();
             let Some(listener) = attempts.get(&number) else {
                 return number >= FIRST.saturating_add(self.0.begun.load(Relaxed));
             };
@@ -144,11 +144,6 @@ impl Incoming {
         };
         level.tell(params);
         true
-    }
-
-    fn attempts(&self) -> MutexGuard<'_, HashMap<i64, Listener>> {
-        let attempts = self.0.attempts.lock();
-        attempts.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -174,7 +169,7 @@ fn number(token: &ProgressToken) -> Option<i64> {
 impl Listening {
     /// What a header beside the answer asked for.
     pub(super) fn wait(&self) -> Option<Duration> {
-        let attempts = self.incoming.attempts();
+        let attempts = self.incoming.0.attempts.lock();
         attempts.get(&self.number)?.wait
     }
 }
@@ -211,11 +206,7 @@ impl Level {
     }
 
     fn raise(&self, value: f64) -> f64 {
-        let mut level = self
-            .0
-            .highest
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut level = self.0.highest.lock();
         // Of a number and a NaN, `max` returns the number.
         let raised = level.map_or(value, |level| level.max(value));
         *level = Some(raised);
@@ -225,7 +216,7 @@ impl Level {
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.incoming.attempts().remove(&self.number);
+        self.incoming.0.attempts.lock().remove(&self.number);
     }
 }
 

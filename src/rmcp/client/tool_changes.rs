@@ -2,10 +2,7 @@
 
 use super::{Catalog, catalog::Shared, tool_change::ToolChange};
 use ::rmcp::model::Tool;
-use std::{
-    fmt,
-    sync::{Arc, Weak},
-};
+use std::sync::{Arc, Weak};
 use tokio::sync::watch;
 
 impl Catalog {
@@ -53,8 +50,4 @@ impl ToolChanges {
     }
 }
 
-impl fmt::Debug for ToolChanges {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolChanges").finish_non_exhaustive()
-    }
-}
+debug_name!(ToolChanges);

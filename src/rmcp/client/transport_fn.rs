@@ -82,6 +82,7 @@ where
 
 /// The connector that [`transport_fn`] makes.
 #[derive(Clone)]
+#[must_use = "a connector does nothing until a client gets it"]
 pub struct TransportFn<F, H = ()> {
     make: F,
     settings: Settings<H>,
@@ -89,7 +90,6 @@ pub struct TransportFn<F, H = ()> {
 
 impl<F, H> TransportFn<F, H> {
     /// The handler of the server's own requests. Each connection gets a clone.
-    #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> TransportFn<F, N> {
         TransportFn {
             make: self.make,

@@ -1,8 +1,8 @@
-use crate::call::{Pause, Progress, Ticker};
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+use crate::{
+    call::{Pause, Progress, Ticker},
+    lock::Mutex,
 };
+use std::{sync::Arc, time::Duration};
 use tokio::{sync::watch, time::Instant};
 
 /// How much a heartbeat adds to the progress: invisible, and less than any step of a tool.
@@ -80,7 +80,7 @@ pub(crate) struct Beat(Arc<Report>);
 impl Report {
     /// An attempt begins: later reports of the tool tick it.
     pub(crate) fn begin(self: &Arc<Self>, number: u32, ticker: Ticker) -> Reported {
-        self.state().attempt = Attempt::Running {
+        self.state.lock().attempt = Attempt::Running {
             number,
             begun: Instant::now(),
             ticker,
@@ -98,7 +98,7 @@ impl Report {
 
     /// A report of the tool.
     pub(crate) fn pass(&self, progress: &mut f64) -> Verdict {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if let Attempt::Running { ticker, .. } = &state.attempt {
             ticker.tick();
         }
@@ -117,7 +117,7 @@ impl Report {
     /// A heartbeat. It gets its value here, where the order of messages is known. It is not needed if
     /// the tool has reported in the meantime.
     pub(crate) fn beat(self: &Arc<Self>, heartbeat: Heartbeat, progress: &mut f64) -> Verdict {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.reports != heartbeat.reports {
             return Verdict::Drop;
         }
@@ -131,7 +131,7 @@ impl Report {
     /// A heartbeat, unless the tool has reported since this time, or in the attempt that runs; then the
     /// time from which on the silence counts.
     pub(crate) fn heartbeat(&self, since: Instant) -> Result<Heartbeat, Instant> {
-        let state = self.state();
+        let state = self.state.lock();
         match (state.reported, &state.attempt) {
             (Some(reported), _) if reported > since => Err(reported),
             // A tool that reports by itself and then stops is for the limit of the client to notice.
@@ -146,7 +146,7 @@ impl Report {
 
     /// The message of a heartbeat after this time.
     pub(crate) fn message(&self, elapsed: Duration) -> String {
-        let state = self.state();
+        let state = self.state.lock();
         let elapsed = seconds(elapsed);
         match state.attempt {
             Attempt::None => format!("waiting to run for {elapsed} s"),
@@ -166,19 +166,15 @@ impl Report {
 
     /// How many heartbeats have left.
     pub(crate) fn heartbeats(&self) -> u64 {
-        self.state().heartbeats
+        self.state.lock().heartbeats
     }
 
     /// The number of the running or last attempt.
     pub(crate) fn attempt(&self) -> Option<u32> {
-        match self.state().attempt {
+        match self.state.lock().attempt {
             Attempt::None => None,
             Attempt::Running { number, .. } | Attempt::Over { number, .. } => Some(number),
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -235,7 +231,7 @@ impl Verdict {
 
 impl Drop for Reported {
     fn drop(&mut self) {
-        let mut state = self.report.state();
+        let mut state = self.report.state.lock();
         if let Attempt::Running { number, begun, .. } = state.attempt
             && number == self.number
         {

@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     io::{self, Read},
     pin::Pin,
     task::{Context, Poll, ready},
@@ -50,11 +49,7 @@ impl AsyncRead for StdinReader {
     }
 }
 
-impl fmt::Debug for StdinReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StdinReader").finish_non_exhaustive()
-    }
-}
+debug_name!(StdinReader);
 
 fn start() -> io::Result<Receiver<io::Result<Vec<u8>>>> {
     // The thread reads one chunk ahead.

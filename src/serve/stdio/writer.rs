@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     io::{self, Write},
     pin::Pin,
     sync::mpsc,
@@ -90,11 +89,7 @@ impl AsyncWrite for StdoutWriter {
     }
 }
 
-impl fmt::Debug for StdoutWriter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StdoutWriter").finish_non_exhaustive()
-    }
-}
+debug_name!(StdoutWriter);
 
 fn write_all(chunks: &mpsc::Receiver<Vec<u8>>, done: &Sender<io::Result<()>>) {
     let mut stdout = io::stdout();

@@ -33,6 +33,7 @@ const START: Duration = Duration::from_secs(30);
 ///     .client(|| McpClient::builder().with_sampling());
 /// # let _ = connector;
 /// ```
+#[must_use = "a connector does nothing until a client gets it"]
 pub struct Connector<F, H = ()> {
     transport: F,
     handler: H,
@@ -45,7 +46,6 @@ pub struct Connector<F, H = ()> {
 
 impl<F> Connector<F> {
     /// Connects over transports that the function makes. It is called at each dial.
-    #[must_use]
     pub fn new(transport: F) -> Self {
         Self {
             transport,
@@ -64,7 +64,6 @@ impl<F> Connector<F> {
 
 impl<F, H> Connector<F, H> {
     /// The handler of the server's requests and notifications.
-    #[must_use]
     pub fn handler<N: ClientHandler + Clone>(self, handler: N) -> Connector<F, N> {
         Connector {
             transport: self.transport,
@@ -79,7 +78,6 @@ impl<F, H> Connector<F, H> {
 
     /// Sets capabilities, roots and versions of tower-mcp's client. A cache of answers is turned off,
     /// since it would answer for a server that is gone.
-    #[must_use]
     pub fn client(
         mut self,
         builder: impl Fn() -> McpClientBuilder + Send + Sync + 'static,
@@ -89,14 +87,12 @@ impl<F, H> Connector<F, H> {
     }
 
     /// Sets the name and version of the client.
-    #[must_use]
     pub fn identity(mut self, name: impl Into<Arc<str>>, version: impl Into<Arc<str>>) -> Self {
         self.identity = (name.into(), version.into());
         self
     }
 
     /// How long a dial may take, from the transport to the list of tools. Default: 30 s.
-    #[must_use]
     pub fn start_timeout(mut self, limit: Duration) -> Self {
         self.start_timeout = limit;
         self

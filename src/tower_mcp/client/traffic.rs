@@ -1,9 +1,9 @@
-use crate::call::Ticker;
+use crate::{call::Ticker, lock::Mutex};
 use serde_json::Value;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicI64, Ordering::Relaxed},
     },
 };
@@ -42,7 +42,7 @@ impl Traffic {
             ticker,
             is_sent: false,
         };
-        self.open().insert(key.clone(), open);
+        self.0.open.lock().insert(key.clone(), open);
         Followed {
             traffic: self.clone(),
             key,
@@ -55,7 +55,7 @@ impl Traffic {
         if message.contains("\"progressToken\"")
             && let Ok(message) = serde_json::from_str::<Value>(message)
             && let Some(token) = message.pointer("/params/_meta/progressToken")
-            && let Some(open) = self.open().get_mut(&token.to_string())
+            && let Some(open) = self.0.open.lock().get_mut(&token.to_string())
         {
             open.is_sent = true;
         }
@@ -67,16 +67,11 @@ impl Traffic {
             && let Ok(message) = serde_json::from_str::<Value>(message)
             && message.get("method").and_then(Value::as_str) == Some("notifications/progress")
             && let Some(token) = message.pointer("/params/progressToken")
-            && let Some(open) = self.open().get(&token.to_string())
+            && let Some(open) = self.0.open.lock().get(&token.to_string())
             && let Some(ticker) = &open.ticker
         {
             ticker.tick();
         }
-    }
-
-    fn open(&self) -> MutexGuard<'_, HashMap<String, Open>> {
-        let open = self.0.open.lock();
-        open.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -89,13 +84,13 @@ pub(super) struct Followed {
 impl Followed {
     /// Whether the transport got it.
     pub(super) fn is_sent(&self) -> bool {
-        let open = self.traffic.open();
+        let open = self.traffic.0.open.lock();
         open.get(&self.key).is_none_or(|open| open.is_sent)
     }
 }
 
 impl Drop for Followed {
     fn drop(&mut self) {
-        self.traffic.open().remove(&self.key);
+        self.traffic.0.open.lock().remove(&self.key);
     }
 }

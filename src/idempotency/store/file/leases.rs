@@ -1,10 +1,9 @@
 use super::clock::millis;
-use crate::idempotency::{RecordId, store::Token};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+use crate::{
+    idempotency::{RecordId, store::Token},
+    lock::Mutex,
 };
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 /// The leases of the claims of this process. Claims of earlier processes have none.
 #[derive(Clone, Default)]
@@ -25,13 +24,9 @@ pub(super) struct Renewed {
 }
 
 impl Leases {
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
-
     /// Sets or removes leases.
     pub(super) fn change(&self, changed: HashMap<RecordId, Option<Lease>>) {
-        let mut leases = self.leases();
+        let mut leases = self.0.lock();
         for (record, lease) in changed {
             match lease {
                 Some(lease) => leases.insert(record, lease),
@@ -41,7 +36,7 @@ impl Leases {
     }
 
     pub(super) fn get(&self, record: &RecordId) -> Option<Lease> {
-        self.leases().get(record).copied()
+        self.0.lock().get(record).copied()
     }
 
     /// Renews a lease. Returns whether the record would expire soon, so that its expiry has to be
@@ -53,7 +48,7 @@ impl Leases {
         now_ms: u64,
         lease: Duration,
     ) -> Renewed {
-        let mut leases = self.leases();
+        let mut leases = self.0.lock();
         let Some(held) = leases.get_mut(record).filter(|held| held.token == token) else {
             return Renewed {
                 is_ours: false,
@@ -69,10 +64,5 @@ impl Leases {
             is_ours: true,
             is_to_be_written,
         }
-    }
-
-    // Never held across an await.
-    fn leases(&self) -> MutexGuard<'_, HashMap<RecordId, Lease>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,10 +9,16 @@ mod tests;
 mod transaction;
 mod writer;
 
-use self::{clock::Clock, leases::Leases, transaction::Operation, writer::Writer};
+use self::{
+    clock::Clock,
+    leases::Leases,
+    transaction::{Answer, Operation},
+    writer::Writer,
+};
 use super::{Claim, Claimed, Ending, Store, StoreError, StoreFuture, Token, Value};
 use crate::idempotency::RecordId;
-use std::{fmt, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio::sync::oneshot;
 
 /// Keeps records in a file, so that they survive a restart of the process. Clones share it.
 ///
@@ -45,6 +51,22 @@ impl Shared {
     fn send(&self, operation: Operation) {
         self.writer.send(self.clock.now_ms(), operation);
     }
+
+    /// Sends an operation, and waits for its answer.
+    fn ask<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(Answer<T>) -> Operation,
+    ) -> StoreFuture<'static, T> {
+        let (answer, answered) = oneshot::channel();
+        self.send(operation(answer));
+        Box::pin(async move {
+            answered.await.unwrap_or_else(|_gone| {
+                let text =
+                    "the file of idempotency keys is no longer written: see the log, and restart";
+                Err(StoreError::new(text))
+            })
+        })
+    }
 }
 
 impl RedbStore {
@@ -61,7 +83,7 @@ impl RedbStore {
 
     fn on(opened: open::Opened) -> Result<Self, StoreError> {
         let clock = Clock::from(opened.clock_ms);
-        let leases = Leases::new();
+        let leases = Leases::default();
         let writer = Writer::start(opened, leases.clone())?;
         Ok(Self {
             shared: Arc::new(Shared {
@@ -75,9 +97,8 @@ impl RedbStore {
 
 impl Store for RedbStore {
     fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed> {
-        let (claimed, answer) = Operation::claim(*record, claim);
-        self.shared.send(claimed);
-        Box::pin(answer)
+        let claimed = |answer| Operation::Claim(*record, claim, answer);
+        self.shared.ask(claimed)
     }
 
     /// Rarely writes, since the leases are in memory.
@@ -90,7 +111,7 @@ impl Store for RedbStore {
         let Shared { clock, leases, .. } = &*self.shared;
         let renewed = leases.renew(record, token, clock.now_ms(), lease);
         if renewed.is_to_be_written {
-            self.shared.send(Operation::keep(*record, token));
+            self.shared.send(Operation::Keep(*record, token));
         }
         Box::pin(std::future::ready(Ok(renewed.is_ours)))
     }
@@ -102,15 +123,13 @@ impl Store for RedbStore {
         ending: Ending,
         keep: Duration,
     ) -> StoreFuture<'a, bool> {
-        let (completed, answer) = Operation::complete(*record, token, ending, keep);
-        self.shared.send(completed);
-        Box::pin(answer)
+        let completed = |answer| Operation::Complete(*record, token, ending, keep, answer);
+        self.shared.ask(completed)
     }
 
     fn release<'a>(&'a self, record: &'a RecordId, token: Token) -> StoreFuture<'a, bool> {
-        let (released, answer) = Operation::release(*record, token);
-        self.shared.send(released);
-        Box::pin(answer)
+        let released = |answer| Operation::Release(*record, token, answer);
+        self.shared.ask(released)
     }
 
     fn settle<'a>(
@@ -119,14 +138,9 @@ impl Store for RedbStore {
         outcome: Option<Value>,
         keep: Duration,
     ) -> StoreFuture<'a, bool> {
-        let (settled, answer) = Operation::settle(*record, outcome, keep);
-        self.shared.send(settled);
-        Box::pin(answer)
+        let settled = |answer| Operation::Settle(*record, outcome, keep, answer);
+        self.shared.ask(settled)
     }
 }
 
-impl fmt::Debug for RedbStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedbStore").finish_non_exhaustive()
-    }
-}
+debug_name!(RedbStore);

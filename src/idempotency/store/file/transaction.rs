@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 /// How many expired records one transaction removes at most.
 const EXPIRED_PER_COMMIT: usize = 64;
 
-type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// A request to the writer.
 pub(super) enum Operation {
@@ -34,59 +34,6 @@ pub(super) enum Done {
     Claimed(Answer<Claimed>, Result<Claimed, StoreError>),
     Changed(Answer<bool>, Result<bool, StoreError>),
     Kept,
-}
-
-impl Operation {
-    pub(super) fn claim(
-        record: RecordId,
-        claim: Claim,
-    ) -> (
-        Self,
-        impl Future<Output = Result<Claimed, StoreError>> + Send,
-    ) {
-        let (answer, answered) = oneshot::channel();
-        (Self::Claim(record, claim, answer), wait(answered))
-    }
-
-    pub(super) fn complete(
-        record: RecordId,
-        token: Token,
-        ending: Ending,
-        keep: Duration,
-    ) -> (Self, impl Future<Output = Result<bool, StoreError>> + Send) {
-        let (answer, answered) = oneshot::channel();
-        let operation = Self::Complete(record, token, ending, keep, answer);
-        (operation, wait(answered))
-    }
-
-    pub(super) fn release(
-        record: RecordId,
-        token: Token,
-    ) -> (Self, impl Future<Output = Result<bool, StoreError>> + Send) {
-        let (answer, answered) = oneshot::channel();
-        (Self::Release(record, token, answer), wait(answered))
-    }
-
-    pub(super) fn settle(
-        record: RecordId,
-        outcome: Option<Value>,
-        keep: Duration,
-    ) -> (Self, impl Future<Output = Result<bool, StoreError>> + Send) {
-        let (answer, answered) = oneshot::channel();
-        let operation = Self::Settle(record, outcome, keep, answer);
-        (operation, wait(answered))
-    }
-
-    pub(super) fn keep(record: RecordId, token: Token) -> Self {
-        Self::Keep(record, token)
-    }
-}
-
-async fn wait<T>(answered: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
-    answered.await.unwrap_or_else(|_gone| {
-        let text = "the file of idempotency keys is no longer written: see the log, and restart";
-        Err(StoreError::new(text))
-    })
 }
 
 /// The open tables of a transaction.

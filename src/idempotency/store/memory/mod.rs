@@ -2,13 +2,8 @@ mod records;
 
 use self::records::{Records, after};
 use super::{Claim, Claimed, Ending, Store, StoreFuture, Token, Value};
-use crate::idempotency::RecordId;
-use std::{
-    fmt,
-    future::ready,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use crate::{idempotency::RecordId, lock::Mutex};
+use std::{fmt, future::ready, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// The default capacity: half a million calls.
@@ -61,13 +56,13 @@ impl MemoryStore {
     /// How many bytes are in use.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.records().bytes
+        self.shared.lock().bytes
     }
 
     /// Changes the records, and reports the first time that answers are dropped.
     fn change<T>(&self, change: impl FnOnce(&mut Records) -> T) -> T {
         let (changed, is_full) = {
-            let mut records = self.records();
+            let mut records = self.shared.lock();
             let had_room = !records.has_let_go;
             let changed = change(&mut records);
             (changed, had_room && records.has_let_go)
@@ -78,11 +73,6 @@ impl MemoryStore {
             );
         }
         changed
-    }
-
-    // Never held across an await.
-    fn records(&self) -> MutexGuard<'_, Records> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -108,7 +98,10 @@ impl Store for MemoryStore {
         token: Token,
         lease: Duration,
     ) -> StoreFuture<'a, bool> {
-        let renewed = self.records().renew(record, token, lease, Instant::now());
+        let renewed = self
+            .shared
+            .lock()
+            .renew(record, token, lease, Instant::now());
         Box::pin(ready(Ok(renewed)))
     }
 
@@ -125,7 +118,7 @@ impl Store for MemoryStore {
     }
 
     fn release<'a>(&'a self, record: &'a RecordId, token: Token) -> StoreFuture<'a, bool> {
-        let released = self.records().release(record, token);
+        let released = self.shared.lock().release(record, token);
         Box::pin(ready(Ok(released)))
     }
 
@@ -142,7 +135,7 @@ impl Store for MemoryStore {
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let records = self.records();
+        let records = self.shared.lock();
         f.debug_struct("MemoryStore")
             .field("records", &records.len())
             .field("bytes", &records.bytes)

@@ -1,13 +1,11 @@
 //! A store in Redis or Valkey.
 
 mod builder;
-mod scripts;
 
 pub use self::builder::RedisBuilder;
-use self::scripts::Scripts;
 use super::{Claim, Claimed, Ending, Store, StoreError, StoreFuture, Token, Value};
 use crate::idempotency::RecordId;
-use redis::{RedisError, aio::ConnectionManager};
+use redis::{FromRedisValue, RedisError, Script, ScriptInvocation, aio::ConnectionManager};
 use std::{fmt, sync::Arc, time::Duration};
 
 /// Keeps records in Redis (5 or later) or Valkey, for replicas behind a balancer. Clones share the
@@ -29,6 +27,27 @@ pub struct RedisStore {
     prefix: Arc<str>,
 }
 
+/// The scripts. The server runs each as one step.
+struct Scripts {
+    claim: Script,
+    renew: Script,
+    complete: Script,
+    release: Script,
+    settle: Script,
+}
+
+impl Scripts {
+    fn new() -> Self {
+        Self {
+            claim: Script::new(include_str!("claim.lua")),
+            renew: Script::new(include_str!("renew.lua")),
+            complete: Script::new(include_str!("complete.lua")),
+            release: Script::new(include_str!("release.lua")),
+            settle: Script::new(include_str!("settle.lua")),
+        }
+    }
+}
+
 impl RedisStore {
     /// Connects to a server, such as `redis://127.0.0.1:6379/0`.
     ///
@@ -48,6 +67,16 @@ impl RedisStore {
         format!("{}{record}", self.prefix)
     }
 
+    fn run<'a, T>(&'a self, script: ScriptInvocation<'a>) -> StoreFuture<'a, T>
+    where
+        T: FromRedisValue + Send + 'a,
+    {
+        Box::pin(async move {
+            let answer = script.invoke_async(&mut self.connection.clone()).await;
+            answer.map_err(|error| failed(&error))
+        })
+    }
+
     /// Tests the server: claims a record that no call uses, and removes it.
     async fn try_out(&self) -> Result<(), StoreError> {
         let record = RecordId::from_bytes(rand::random());
@@ -62,17 +91,16 @@ impl RedisStore {
 
 impl Store for RedisStore {
     fn claim<'a>(&'a self, record: &'a RecordId, claim: Claim) -> StoreFuture<'a, Claimed> {
+        let mut script = self.scripts.claim.key(self.key(record));
+        script
+            .arg(claim.fingerprint.as_bytes())
+            .arg(claim.token.as_bytes())
+            .arg(millis(claim.lease))
+            .arg(millis(claim.keep))
+            .arg(u8::from(claim.may_run_twice));
+        let answer = self.run::<(String, u64, u16, Vec<u8>)>(script);
         Box::pin(async move {
-            let mut script = self.scripts.claim.key(self.key(record));
-            let script = script
-                .arg(claim.fingerprint.as_bytes())
-                .arg(claim.token.as_bytes())
-                .arg(millis(claim.lease))
-                .arg(millis(claim.keep))
-                .arg(u8::from(claim.may_run_twice));
-            let answer = script.invoke_async(&mut self.connection.clone()).await;
-            let (state, left, version, value): (String, u64, u16, Vec<u8>) =
-                answer.map_err(|error| failed(&error))?;
+            let (state, left, version, value) = answer.await?;
             match state.as_str() {
                 "ours" => Ok(Claimed::Ours),
                 "running" => Ok(Claimed::Running {
@@ -92,12 +120,9 @@ impl Store for RedisStore {
         token: Token,
         lease: Duration,
     ) -> StoreFuture<'a, bool> {
-        Box::pin(async move {
-            let mut script = self.scripts.renew.key(self.key(record));
-            let script = script.arg(token.as_bytes()).arg(millis(lease));
-            let answer = script.invoke_async(&mut self.connection.clone()).await;
-            answer.map_err(|error| failed(&error))
-        })
+        let mut script = self.scripts.renew.key(self.key(record));
+        script.arg(token.as_bytes()).arg(millis(lease));
+        self.run(script)
     }
 
     fn complete<'a>(
@@ -107,30 +132,24 @@ impl Store for RedisStore {
         ending: Ending,
         keep: Duration,
     ) -> StoreFuture<'a, bool> {
-        Box::pin(async move {
-            let (state, value) = match ending {
-                Ending::Done(value) => ("done", value),
-                Ending::Unknown => ("unknown", Value::not_kept()),
-            };
-            let mut script = self.scripts.complete.key(self.key(record));
-            let script = script
-                .arg(token.as_bytes())
-                .arg(state)
-                .arg(value.version)
-                .arg(&*value.bytes)
-                .arg(millis(keep));
-            let answer = script.invoke_async(&mut self.connection.clone()).await;
-            answer.map_err(|error| failed(&error))
-        })
+        let (state, value) = match ending {
+            Ending::Done(value) => ("done", value),
+            Ending::Unknown => ("unknown", Value::not_kept()),
+        };
+        let mut script = self.scripts.complete.key(self.key(record));
+        script
+            .arg(token.as_bytes())
+            .arg(state)
+            .arg(value.version)
+            .arg(&*value.bytes)
+            .arg(millis(keep));
+        self.run(script)
     }
 
     fn release<'a>(&'a self, record: &'a RecordId, token: Token) -> StoreFuture<'a, bool> {
-        Box::pin(async move {
-            let mut script = self.scripts.release.key(self.key(record));
-            let script = script.arg(token.as_bytes());
-            let answer = script.invoke_async(&mut self.connection.clone()).await;
-            answer.map_err(|error| failed(&error))
-        })
+        let mut script = self.scripts.release.key(self.key(record));
+        script.arg(token.as_bytes());
+        self.run(script)
     }
 
     fn settle<'a>(
@@ -139,18 +158,15 @@ impl Store for RedisStore {
         outcome: Option<Value>,
         keep: Duration,
     ) -> StoreFuture<'a, bool> {
-        Box::pin(async move {
-            let word = if outcome.is_some() { "done" } else { "not_run" };
-            let value = outcome.unwrap_or_else(Value::not_kept);
-            let mut script = self.scripts.settle.key(self.key(record));
-            let script = script
-                .arg(word)
-                .arg(value.version)
-                .arg(&*value.bytes)
-                .arg(millis(keep));
-            let answer = script.invoke_async(&mut self.connection.clone()).await;
-            answer.map_err(|error| failed(&error))
-        })
+        let word = if outcome.is_some() { "done" } else { "not_run" };
+        let value = outcome.unwrap_or_else(Value::not_kept);
+        let mut script = self.scripts.settle.key(self.key(record));
+        script
+            .arg(word)
+            .arg(value.version)
+            .arg(&*value.bytes)
+            .arg(millis(keep));
+        self.run(script)
     }
 }
 

@@ -1,7 +1,10 @@
 //! Tokens from a source of the user's, with one question for all requests.
 
 use super::Challenge;
-use crate::failure::{BoxError, Failure};
+use crate::{
+    failure::{BoxError, Failure},
+    lock::Mutex,
+};
 use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},
@@ -9,7 +12,7 @@ use futures_util::{
 use std::{
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 use tokio::time;
@@ -98,7 +101,7 @@ impl Credentials {
     }
 
     pub(super) fn current(&self) -> Token {
-        Arc::clone(&self.lock().token)
+        Arc::clone(&self.0.state.lock().token)
     }
 
     /// The next token after a refused one: that of another question, or a new one. Requests that ask
@@ -109,7 +112,7 @@ impl Credentials {
         challenge: Challenge,
     ) -> Result<Token, Arc<Failure>> {
         let asking = {
-            let mut state = self.lock();
+            let mut state = self.0.state.lock();
             if !Arc::ptr_eq(&state.token, refused) {
                 return Ok(Arc::clone(&state.token));
             }
@@ -120,7 +123,7 @@ impl Credentials {
             state.asking.get_or_insert_with(new).clone()
         };
         let answer = asking.clone().await;
-        let mut state = self.lock();
+        let mut state = self.0.state.lock();
         if state
             .asking
             .as_ref()
@@ -132,10 +135,6 @@ impl Credentials {
             }
         }
         answer
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

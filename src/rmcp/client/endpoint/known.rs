@@ -1,9 +1,10 @@
 use super::HttpError;
 use crate::{
     failure::Failure,
+    lock::Mutex,
     rmcp::client::{opening::Opening, progress::Incoming, wire::Unread},
 };
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, atomic::AtomicBool};
+use std::sync::{Arc, OnceLock, atomic::AtomicBool};
 
 /// What is known about one connection.
 #[derive(Clone, Debug)]
@@ -32,16 +33,12 @@ impl Known {
 
     /// Keeps why the last message of the handshake failed: rmcp only logs that.
     pub(in crate::rmcp::client) fn refused(&self, error: HttpError) {
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        *self.refused.lock() = Some(error);
     }
 
     /// The failure of a dial, or a better reason.
     pub(in crate::rmcp::client) fn explain(&self, failure: Failure) -> Failure {
-        let refused = self
-            .refused
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let refused = self.refused.lock().take();
         match refused {
             Some(error) => error.failure().because(error).not_sent(),
             None => failure,

@@ -1,10 +1,13 @@
 use super::key_lines::KeyLines;
-use crate::text::{SCAN_LIMIT, shown};
+use crate::{
+    lock::Mutex,
+    text::{SCAN_LIMIT, shown},
+};
 use std::{
     collections::VecDeque,
     fmt,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -31,7 +34,7 @@ impl StderrTail {
     }
 
     pub(super) fn lines(&self) -> Vec<String> {
-        self.lock().iter().cloned().collect()
+        self.lines.lock().iter().cloned().collect()
     }
 
     /// Reads to the end, so that the writer never waits.
@@ -64,21 +67,19 @@ impl StderrTail {
             *has_sink = false;
             tracing::warn!("the function that gets the stderr of a server panicked");
         }
-        let mut lines = self.lock();
+        let mut lines = self.lines.lock();
         if lines.len() == LINES {
             lines.pop_front();
         }
         lines.push_back(text);
     }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl fmt::Debug for StderrTail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("StderrTail").field(&self.lock()).finish()
+        f.debug_tuple("StderrTail")
+            .field(&self.lines.lock())
+            .finish()
     }
 }
 

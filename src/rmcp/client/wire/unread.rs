@@ -1,10 +1,9 @@
 use super::Unreadable;
-use crate::rmcp::wire::{Told, skipped};
-use std::{
-    error::Error,
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
+use crate::{
+    lock::Mutex,
+    rmcp::wire::{Told, skipped},
 };
+use std::{error::Error, fmt, sync::Arc};
 
 /// The texts of a connection that were no messages: how many, and the last.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +19,7 @@ struct Seen {
 impl Unread {
     /// Reports one, at a limited rate, and keeps it for the waiting calls.
     pub(in crate::rmcp::client) fn tell(&self, text: Unreadable) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.0.lock();
         seen.count = seen.count.saturating_add(text.count());
         seen.last = Some(text.clone());
         let event = seen.told.event(&text);
@@ -33,12 +32,12 @@ impl Unread {
     }
 
     pub(in crate::rmcp::client) fn count(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).count
+        self.0.lock().count
     }
 
     /// The texts that were skipped after this number.
     pub(in crate::rmcp::client) fn since(&self, count: u64) -> Option<Skipped> {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.0.lock();
         let new = seen.count.saturating_sub(count);
         let last = seen.last.clone().filter(|_| new > 0)?;
         Some(Skipped {
