@@ -1,4 +1,14 @@
 //! Locks without poisoning: after a panic under a lock, the next caller gets the data as it is.
+#![cfg_attr(
+    not(any(
+        feature = "metrics",
+        feature = "otel",
+        feature = "rmcp",
+        feature = "rmcp-client",
+        feature = "tower-mcp"
+    )),
+    allow(dead_code, reason = "only adapters and metrics need a `RwLock`")
+)]
 
 use std::sync::{self, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 

@@ -457,7 +457,7 @@ fn the_files_of_the_client_import_in_one_direction() {
         (client.join("wire"), "rmcp::client::wire::"),
     ] {
         let imports = imports_within(&folder, path);
-        assert!(imports.len() > 4, "{}", folder.display());
+        assert!(imports.len() > 3, "{}", folder.display());
         for (file, _) in &imports {
             let mut trail = vec![file.as_str()];
             assert!(!leads_back(&imports, &mut trail), "a circle: {trail:?}");

@@ -144,7 +144,6 @@ mod json;
 mod json_lines;
 mod layer;
 mod line;
-mod lines_lost;
 mod queue;
 mod record;
 mod secret_members;

@@ -1,5 +1,6 @@
 use super::{
-    lines_lost,
+    clock::{now, timestamp},
+    line::{Line, key},
     queue::{Counts, Message},
 };
 use std::{
@@ -9,6 +10,7 @@ use std::{
     thread,
     time::Duration,
 };
+use tracing::Level;
 
 /// How long a line waits at most for a writer that has nothing else to do.
 ///
@@ -67,7 +69,7 @@ impl<W: Write> Lines<'_, W> {
             self.tell();
             // The writer works again, and nothing else waits for it.
             if is_written && self.counts.is_last(line.capacity()) {
-                let report = lines_lost::report(lost - self.reported);
+                let report = report(lost - self.reported);
                 if write(&mut self.writer, &report) {
                     self.reported = lost;
                 }
@@ -93,4 +95,18 @@ fn write(writer: &mut impl Write, line: &str) -> bool {
         writer.flush()
     }));
     matches!(written, Ok(Ok(())))
+}
+
+/// The line that says how many lines are missing, with its end.
+fn report(lost: u64) -> String {
+    let mut line = Line::with_capacity(128);
+    line.0.begin('{');
+    line.word(key!("timestamp"), &timestamp(now()));
+    line.word(key!("level"), Level::WARN.as_str());
+    line.word(key!("event"), "lines_lost");
+    line.number(key!("lost"), lost);
+    line.0.end('}');
+    let mut line = line.0.finish();
+    line.push('\n');
+    line
 }

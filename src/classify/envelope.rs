@@ -47,11 +47,6 @@ impl Envelope {
         }
     }
 
-    /// The failure that an object without a flag describes by this code.
-    pub(super) fn of_unflagged(value: &Value, class: Class) -> Failure {
-        Self::read(value, Witness::Hearsay, Lookup::BUILT_IN).into_failure(Named::of(class))
-    }
-
     /// Reads any JSON value. A value that is not an envelope gives an empty one.
     pub(super) fn read(value: &Value, speaker: Witness, lookup: Lookup<'_>) -> Self {
         let mut envelope = Self::empty(speaker);
@@ -220,6 +215,23 @@ impl Envelope {
             status => class_of_status(status),
         }
     }
+}
+
+/// The failure that structured content without a flag clearly describes: a documented code and a
+/// text, both at the top.
+///
+/// Other codes do not count, since documents have them too.
+pub(crate) fn read_unflagged(value: &Value) -> Option<Failure> {
+    let object = value.as_object()?;
+    let text = |key| object.get(key).and_then(Value::as_str);
+    let code = ["code", "error_code", "errorCode"]
+        .into_iter()
+        .find_map(text)?;
+    let class = Class::from_documented_code(code)?;
+    let mut messages = ["error", "message"].into_iter().filter_map(text);
+    let is_told = messages.any(|message| !is_blank(message));
+    let envelope = || Envelope::read(value, Witness::Hearsay, Lookup::BUILT_IN);
+    is_told.then(|| envelope().into_failure(Named::of(class)))
 }
 
 /// Whether this is the envelope that is documented as safe to repeat.

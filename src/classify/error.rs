@@ -1,4 +1,4 @@
-use super::{rpc, rules::Rules, session::Session};
+use super::{rpc, rules::Rules, texts::Session};
 use crate::failure::{Border, BoxError, Chain, Class, Failure, Returned, RpcError, Witness};
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-use super::{error, result, rules::Rules, silence::catch_silenced};
+use super::{catch_panic::catch_silenced, error, result, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},

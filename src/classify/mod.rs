@@ -123,7 +123,6 @@ mod lookup;
 mod named;
 mod places;
 mod result;
-mod silence;
 #[cfg(doc)]
 #[doc = include_str!("reference.md")]
 pub mod reference {}
@@ -132,18 +131,16 @@ pub mod retry_after;
 mod rpc;
 mod rules;
 mod service;
-mod session;
 mod siblings;
 mod texts;
-mod unflagged;
 mod vocabulary;
 
 #[cfg(feature = "rmcp-client")]
 pub(crate) use self::result::name_result;
-pub(crate) use self::{catch_panic::catch_panic, unflagged::read_unflagged};
+pub(crate) use self::{catch_panic::catch_panic, envelope::read_unflagged};
 pub use self::{
-    future::ResponseFuture, layer::ClassifyLayer, service::Classify, silence::silence_panics,
+    catch_panic::silence_panics, future::ResponseFuture, layer::ClassifyLayer, service::Classify,
     vocabulary::Vocabulary,
 };
 #[cfg(any(feature = "rmcp-client", feature = "tower-mcp"))]
-pub(crate) use self::{rpc::name_rpc, session::Session};
+pub(crate) use self::{rpc::name_rpc, texts::Session};

@@ -1,7 +1,11 @@
 //! JSON-RPC errors.
 
 use super::{
-    built_in as known, envelope::Envelope, lookup::Lookup, named::Named, session::Session, texts,
+    built_in as known,
+    envelope::Envelope,
+    lookup::Lookup,
+    named::Named,
+    texts::{self, Session},
 };
 use crate::failure::{Class, Code, Failure, RpcError, Witness};
 

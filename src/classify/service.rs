@@ -1,4 +1,4 @@
-use super::{ClassifyLayer, ResponseFuture, error, rules::Rules, silence::catch_silenced};
+use super::{ClassifyLayer, ResponseFuture, catch_panic::catch_silenced, error, rules::Rules};
 use crate::{
     call::ToolResult,
     failure::{BoxError, Failure},

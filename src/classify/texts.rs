@@ -1,11 +1,20 @@
 //! Texts that SDKs write, matched word by word at the place where the SDK writes them.
 
-use super::{built_in as known, lookup::Lookup, named::Named, session::Session};
+use super::{built_in as known, lookup::Lookup, named::Named};
 use crate::failure::{Class, first};
 
 /// The longest part of a text that is searched for the end of a name or a number.
 const LONGEST_NAME: usize = 256;
 const LONGEST_NUMBER: usize = 24;
+
+/// Whether a server may have lost the session of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Session {
+    /// It may. But a text about it may mean a session of the tool's own.
+    Untold,
+    /// There is no session, so such a text means something else.
+    None,
+}
 
 /// The meaning of a flagged result's text, if an SDK wrote it, or the user's words know it.
 pub(super) fn class(text: &str, lookup: Lookup<'_>) -> Option<Named> {

@@ -104,17 +104,13 @@ URL of an error is taken out, for it may hold a token.
 //! assert_eq!(tool().unwrap_err().class(), Class::NotFound);
 //! ```
 
+#[cfg(any(feature = "anyhow", feature = "eyre", feature = "reqwest"))]
+mod errors;
+#[cfg(feature = "http")]
+mod http;
 mod or_failure;
-#[cfg(any(feature = "anyhow", feature = "eyre"))]
-mod report;
-#[cfg(feature = "reqwest")]
-mod request;
-#[cfg(feature = "http")]
-mod response;
-#[cfg(feature = "http")]
-mod status;
 
-pub use self::or_failure::OrFailure;
 #[cfg(feature = "http")]
-pub use self::response::ResponseExt;
+pub use self::http::ResponseExt;
+pub use self::or_failure::OrFailure;
 pub use crate::failure::IntoFailure;

@@ -50,23 +50,18 @@ impl Failure {
     }
 }
 
-impl IntoFailure for io::Error {
-    fn into_failure(self) -> Failure {
-        BoxError::from(self).into_failure()
-    }
+/// As if they were boxed.
+macro_rules! boxed {
+    ($($error:ty)*) => {$(
+        impl IntoFailure for $error {
+            fn into_failure(self) -> Failure {
+                BoxError::from(self).into_failure()
+            }
+        }
+    )*};
 }
 
-impl IntoFailure for timeout::Elapsed {
-    fn into_failure(self) -> Failure {
-        BoxError::from(self).into_failure()
-    }
-}
-
-impl IntoFailure for tokio::time::error::Elapsed {
-    fn into_failure(self) -> Failure {
-        BoxError::from(self).into_failure()
-    }
-}
+boxed! { io::Error timeout::Elapsed tokio::time::error::Elapsed }
 
 /// The failure for the outermost known error in the chain. A final error wins over a temporary one,
 /// since a wrapper often knows less than its source. A `Failure` in the chain is taken with all its

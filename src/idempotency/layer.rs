@@ -87,3 +87,26 @@ impl<S> Layer<S> for NoKeys {
         Idempotency { inner, mode: *self }
     }
 }
+
+/// Whether a stack reads keys: [`IdempotencyLayer`] does, [`NoKeys`] does not.
+pub trait HearsKeys: Sealed {
+    /// The runs of the layer, if there is one.
+    fn handle(&self) -> Option<&IdempotencyHandle>;
+}
+
+pub trait Sealed {}
+
+impl Sealed for IdempotencyLayer {}
+impl Sealed for NoKeys {}
+
+impl HearsKeys for IdempotencyLayer {
+    fn handle(&self) -> Option<&IdempotencyHandle> {
+        Some(self.handle())
+    }
+}
+
+impl HearsKeys for NoKeys {
+    fn handle(&self) -> Option<&IdempotencyHandle> {
+        None
+    }
+}

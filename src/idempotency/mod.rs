@@ -218,7 +218,6 @@ mod failures;
 mod fingerprint;
 mod future;
 mod handle;
-mod hears_keys;
 mod layer;
 mod outcome;
 mod phase;
@@ -235,8 +234,7 @@ pub use self::{
     fingerprint::Fingerprint,
     future::ResponseFuture,
     handle::IdempotencyHandle,
-    hears_keys::HearsKeys,
-    layer::IdempotencyLayer,
+    layer::{HearsKeys, IdempotencyLayer},
     record_id::RecordId,
     service::{Idempotency, NoKeys},
     store::{MemoryStore, Store},

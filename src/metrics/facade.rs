@@ -1,7 +1,6 @@
 use super::{
-    backend::Backend,
     instrument::{Instrument, Kind},
-    labels::Labels,
+    labels::{Backend, Labels},
 };
 use ::metrics::{Key, Label, Level, Metadata, Recorder, Unit, with_recorder};
 
@@ -15,7 +14,7 @@ pub(super) struct Facade;
 impl Facade {
     pub(super) fn new() -> Self {
         with_recorder(|recorder| {
-            for instrument in Instrument::ALL {
+            for instrument in Instrument::all() {
                 describe(instrument, recorder);
             }
         });

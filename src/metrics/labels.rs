@@ -1,4 +1,12 @@
+use super::instrument::Instrument;
 use crate::call::Method;
+
+/// Records numbers.
+pub(super) trait Backend: Send + Sync {
+    fn add(&self, counter: Instrument, by: u64, labels: &Labels<'_>);
+    fn record(&self, histogram: Instrument, value: f64, labels: &Labels<'_>);
+    fn set(&self, gauge: Instrument, value: f64, labels: &Labels<'_>);
+}
 
 /// Names and values. No call has more.
 pub(super) struct Labels<'a>(Vec<(&'static str, &'a str)>);

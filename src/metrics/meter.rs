@@ -1,14 +1,13 @@
 use super::{
-    backend::Backend,
     instrument::{BUCKETS, Instrument, Kind},
-    labels::Labels,
+    labels::{Backend, Labels},
 };
 use opentelemetry::{
     KeyValue,
     metrics::{Counter, Gauge, Histogram, Meter},
 };
 
-/// The instruments of a meter, in the order of [`Instrument::ALL`].
+/// The instruments of a meter, in the order of [`Instrument::all`].
 pub(super) struct Instruments(Vec<Made>);
 
 enum Made {
@@ -19,7 +18,7 @@ enum Made {
 
 impl Instruments {
     pub(super) fn new(meter: &Meter) -> Self {
-        let make = |it: &Instrument| {
+        let make = |it: Instrument| {
             let (name, unit, text) = (it.name(), it.unit(), it.description());
             match it.kind() {
                 Kind::Counter => {
@@ -37,7 +36,7 @@ impl Instruments {
                 }
             }
         };
-        Self(Instrument::ALL.iter().map(make).collect())
+        Self(Instrument::all().map(make).collect())
     }
 
     fn get(&self, instrument: Instrument) -> Option<&Made> {

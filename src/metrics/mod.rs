@@ -60,7 +60,6 @@
 //! For dashboards and alerts. Why a single call failed is in the [log](crate::call_log) and in the
 //! [trace](crate::telemetry).
 
-mod backend;
 #[cfg(feature = "metrics")]
 mod facade;
 mod instrument;

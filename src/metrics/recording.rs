@@ -1,4 +1,8 @@
-use super::{backend::Backend, instrument::Instrument, labels::Labels, names::Names};
+use super::{
+    instrument::Instrument,
+    labels::{Backend, Labels},
+    names::Names,
+};
 use crate::{
     call::{Method, Side, Transport},
     call_log::{JsonLines, Record, Sink},

@@ -1,9 +1,8 @@
 use crate::{
-    call::{Flagged, ToolResult},
+    call::{Flagged, ToolResult, inner_result},
     failure::BoxError,
     idempotency::StoredResult,
 };
-use serde_json::{Map, Value};
 
 /// The answer of a handler to a call, on its way up.
 ///
@@ -31,6 +30,14 @@ impl<A> HandlerAnswer<A> {
     pub fn into_inner(self) -> A {
         self.0
     }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "other types may have no result inside"
+    )]
+    const fn inner(&self) -> Option<&A> {
+        Some(&self.0)
+    }
 }
 
 impl<A> From<A> for HandlerAnswer<A> {
@@ -40,9 +47,7 @@ impl<A> From<A> for HandlerAnswer<A> {
 }
 
 impl<A: ToolResult> ToolResult for HandlerAnswer<A> {
-    fn is_error(&self) -> bool {
-        self.0.is_error()
-    }
+    inner_result!(Self::inner);
 
     fn is_from_handler(&self) -> bool {
         true
@@ -50,22 +55,6 @@ impl<A: ToolResult> ToolResult for HandlerAnswer<A> {
 
     fn is_interim(&self) -> bool {
         self.0.is_interim()
-    }
-
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        self.0.texts()
-    }
-
-    fn structured(&self) -> Option<&Value> {
-        self.0.structured()
-    }
-
-    fn meta(&self) -> Option<&Map<String, Value>> {
-        self.0.meta()
-    }
-
-    fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 
     fn flag(&mut self) {

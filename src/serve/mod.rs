@@ -13,7 +13,6 @@ pub(crate) mod progress;
 mod refused;
 mod running;
 mod send;
-mod shutdown;
 mod signals;
 mod stdio;
 mod stop;
@@ -24,9 +23,8 @@ pub use self::{
     any_error::AnyError,
     attempt::Attempt,
     handler_answer::HandlerAnswer,
-    shutdown::Shutdown,
     stdio::{StdinReader, StdoutWriter, stdio},
-    stop::Stop,
+    stop::{Shutdown, Stop},
 };
 pub(crate) use self::{
     catch_panics::CatchPanics,

@@ -98,7 +98,7 @@ impl Parts {
             _ if word.starts_with("m=") => return Some(()),
             _ => {}
         }
-        if word.bytes().all(|byte| byte.is_ascii_digit()) {
+        if is_digits(word) {
             return self.add_number(word);
         }
         if place(&WEEKDAYS, word).is_some() {
@@ -155,8 +155,7 @@ impl Parts {
     }
 
     fn add_year(&mut self, word: &str) -> Option<()> {
-        let is_number = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_number || !matches!(word.len(), 2 | 4..) {
+        if !is_digits(word) || !matches!(word.len(), 2 | 4..) {
             return None;
         }
         self.has_century = word.len() > 2;

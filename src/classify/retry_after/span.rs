@@ -1,5 +1,6 @@
 //! Lengths of time in text, in whole nanoseconds: a float would round, and panic where it cannot.
 
+use super::numbers::is_digits;
 use std::time::Duration;
 
 pub(super) const SECOND: u128 = 1_000_000_000;
@@ -90,7 +91,7 @@ pub(super) fn clock(text: &str) -> Option<Duration> {
     let mut pieces = text.trim().split(':');
     let (hours, minutes, seconds) = (pieces.next()?, pieces.next()?, pieces.next()?);
     let (days, hours) = hours.split_once('.').unwrap_or(("0", hours));
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_number = |text: &str| !text.is_empty() && is_digits(text);
     let is_below_60 = |text: &str| {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         let number = whole.parse::<u8>();
@@ -201,7 +202,6 @@ fn from_float(number: f64, unit: u128) -> Option<Duration> {
 /// `digits[.digits]` times a unit, rounded up; what is too big saturates.
 fn decimal(text: &str, unit: u128) -> Option<Duration> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let has_digits = !whole.is_empty() || !fraction.is_empty();
     if !has_digits || !is_digits(whole) || !is_digits(fraction) {
         return None;

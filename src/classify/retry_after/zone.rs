@@ -1,5 +1,7 @@
 //! Zones of dates.
 
+use super::numbers::is_digits;
+
 /// Zones by name, in minutes east of Greenwich. Where a name means several, the westernmost: the
 /// date is then never read as an earlier one.
 const NAMES: &[(&str, i64)] = &[
@@ -105,8 +107,7 @@ fn minutes(number: &str) -> Option<i64> {
         _ => return None,
     };
     let digits = digits.replacen(':', "", 1);
-    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_number || !matches!(digits.len(), 1..=4) {
+    if !is_digits(&digits) || !matches!(digits.len(), 1..=4) {
         return None;
     }
     let number: i64 = digits.parse().ok()?;

@@ -45,7 +45,6 @@ mod memory;
 mod record;
 #[cfg(feature = "redis")]
 mod redis;
-mod token;
 
 #[cfg(feature = "redb")]
 pub use self::file::RedbStore;
@@ -54,8 +53,7 @@ pub use self::redis::{RedisBuilder, RedisStore};
 pub use self::{
     error::StoreError,
     memory::MemoryStore,
-    record::{Claim, Claimed, Ending, Value},
-    token::Token,
+    record::{Claim, Claimed, Ending, Token, Value},
 };
 use super::RecordId;
 use std::{fmt, pin::Pin, time::Duration};

@@ -2,7 +2,7 @@
 
 use super::{
     Connection,
-    connector::settings_of,
+    connector::{dials, settings_of},
     dial::dial,
     process::{Process, Sink},
     settings::Settings,
@@ -21,10 +21,8 @@ use std::{
     future::ready,
     io,
     path::{Path, PathBuf},
-    pin::Pin,
     process::Stdio,
     sync::Arc,
-    task::{Context, Poll},
 };
 use tokio::process::Command;
 use tower::Service;
@@ -241,45 +239,33 @@ impl<H> ChildProcess<H> {
     }
 }
 
-impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
-    type Response = Connection;
-    type Error = Failure;
-    type Future = Pin<Box<dyn Future<Output = Result<Connection, Failure>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, (): ()) -> Self::Future {
-        let connector = self.clone();
-        Box::pin(async move {
-            let settings = connector.settings.clone();
-            let shared = settings.shared();
-            let started = Process::start(
-                connector.command(),
-                connector.stderr_sink(),
-                shared.in_flight.open(),
-            );
-            let (process, stdout, stdin) = started.map_err(|error| connector.not_started(error))?;
-            let process = Arc::new(process);
-            let parts = TransportParts {
-                process: Some(Arc::clone(&process)),
-                ..TransportParts::new(route())
-            };
-            let transport = Wire::new(stdout, stdin, parts.unread.clone());
-            match dial(settings, &shared, parts, ready(Ok(transport))).await {
-                Ok(connection) => Ok(connection.into()),
-                Err(failure) if failure.class() == Class::Connection => {
-                    Err(process.explain(failure).await)
-                }
-                // A silent child may have said on stderr what it waits for.
-                Err(failure) if failure.class() == Class::Timeout => {
-                    Err(process.explain_now(failure))
-                }
-                Err(failure) => Err(failure),
+impl<H: ClientHandler + Clone> ChildProcess<H> {
+    async fn dial(self) -> Result<Connection, Failure> {
+        let settings = self.settings.clone();
+        let shared = settings.shared();
+        let open = shared.in_flight.open();
+        let started = Process::start(self.command(), self.stderr_sink(), open);
+        let (process, stdout, stdin) = started.map_err(|error| self.not_started(error))?;
+        let process = Arc::new(process);
+        let parts = TransportParts {
+            process: Some(Arc::clone(&process)),
+            ..TransportParts::new(route())
+        };
+        let transport = Wire::new(stdout, stdin, parts.unread.clone());
+        match dial(settings, &shared, parts, ready(Ok(transport))).await {
+            Ok(connection) => Ok(connection.into()),
+            Err(failure) if failure.class() == Class::Connection => {
+                Err(process.explain(failure).await)
             }
-        })
+            // A silent child may have said on stderr what it waits for.
+            Err(failure) if failure.class() == Class::Timeout => Err(process.explain_now(failure)),
+            Err(failure) => Err(failure),
+        }
     }
+}
+
+impl<H: ClientHandler + Clone> Service<()> for ChildProcess<H> {
+    dials!(self => self.clone().dial());
 }
 
 fn route() -> Route {

@@ -30,6 +30,29 @@ pub trait Sealed {
     fn start_timeout(&self) -> Duration;
 }
 
+/// A connector as a service.
+macro_rules! dials {
+    ($self:ident => $dial:expr) => {
+        type Response = $crate::rmcp::client::Connection;
+        type Error = $crate::failure::Failure;
+        type Future = ::std::pin::Pin<
+            Box<dyn Future<Output = Result<Self::Response, $crate::failure::Failure>> + Send>,
+        >;
+
+        fn poll_ready(
+            &mut self,
+            _: &mut ::std::task::Context<'_>,
+        ) -> ::std::task::Poll<Result<(), $crate::failure::Failure>> {
+            ::std::task::Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut $self, (): ()) -> Self::Future {
+            Box::pin($dial)
+        }
+    };
+}
+pub(super) use dials;
+
 /// The methods of every connector.
 macro_rules! settings_of {
     ($connector:ident $(, $made_by:ident)*) => {

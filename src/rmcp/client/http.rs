@@ -2,7 +2,7 @@
 
 use super::{
     Connection,
-    connector::settings_of,
+    connector::{dials, settings_of},
     dial::dial,
     endpoint::{Backend, Challenge, Credentials, Known, Source},
     settings::Settings,
@@ -21,13 +21,7 @@ use ::rmcp::{
     },
 };
 use reqwest::redirect::{Action, Attempt, Policy};
-use std::{
-    collections::HashMap,
-    fmt,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::{collections::HashMap, fmt, sync::Arc};
 use tower::Service;
 
 type Build = Arc<dyn Fn(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + Sync>;
@@ -299,33 +293,26 @@ fn redirect(attempt: Attempt<'_>) -> Action {
     }
 }
 
+impl<H: ClientHandler + Clone> Http<H> {
+    async fn dial(self) -> Result<Connection, Failure> {
+        let settings = self.settings.clone();
+        let shared = settings.shared();
+        let known = Known::new(shared.opening());
+        let parts = TransportParts {
+            session: Some(Arc::clone(&known.session)),
+            unread: known.unread.clone(),
+            incoming: known.incoming.clone(),
+            opening: known.opening.clone(),
+            renews_token: self.credentials.is_some(),
+            ..TransportParts::new(self.route())
+        };
+        let inner = dial(settings, &shared, parts, self.transport(known.clone())).await;
+        Ok(inner.map_err(|failure| known.explain(failure))?.into())
+    }
+}
+
 impl<H: ClientHandler + Clone> Service<()> for Http<H> {
-    type Response = Connection;
-    type Error = Failure;
-    type Future = Pin<Box<dyn Future<Output = Result<Connection, Failure>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, (): ()) -> Self::Future {
-        let connector = self.clone();
-        Box::pin(async move {
-            let settings = connector.settings.clone();
-            let shared = settings.shared();
-            let known = Known::new(shared.opening());
-            let parts = TransportParts {
-                session: Some(Arc::clone(&known.session)),
-                unread: known.unread.clone(),
-                incoming: known.incoming.clone(),
-                opening: known.opening.clone(),
-                renews_token: connector.credentials.is_some(),
-                ..TransportParts::new(connector.route())
-            };
-            let inner = dial(settings, &shared, parts, connector.transport(known.clone())).await;
-            Ok(inner.map_err(|failure| known.explain(failure))?.into())
-        })
-    }
+    dials!(self => self.clone().dial());
 }
 
 settings_of!(Http);

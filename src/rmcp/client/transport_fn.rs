@@ -1,8 +1,7 @@
 //! Servers over a transport of your own.
 
 use super::{
-    Connection,
-    connector::settings_of,
+    connector::{dials, settings_of},
     dial::dial,
     settings::Settings,
     transport_parts::TransportParts,
@@ -13,12 +12,7 @@ use crate::{
     failure::{BoxError, Failure},
 };
 use ::rmcp::{ClientHandler, RoleClient, transport::Transport};
-use std::{
-    error::Error,
-    fmt,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::{error::Error, fmt};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower::Service;
 
@@ -107,23 +101,15 @@ where
     E: Into<BoxError>,
     H: ClientHandler + Clone,
 {
-    type Response = Connection;
-    type Error = Failure;
-    type Future = Pin<Box<dyn Future<Output = Result<Connection, Failure>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, (): ()) -> Self::Future {
+    dials!(self => {
         let Self { make, settings } = self.clone();
-        Box::pin(async move {
+        async move {
             let shared = settings.shared();
             let transport = async move { make().await.map_err(Failure::from_any) };
             let parts = TransportParts::new(Route::new(Side::Client));
             Ok(dial(settings, &shared, parts, transport).await?.into())
-        })
-    }
+        }
+    });
 }
 
 settings_of!(TransportFn, F);

@@ -1,9 +1,12 @@
-use crate::call::{Cancellation, WeakCancellation};
+use crate::{
+    call::{Cancellation, WeakCancellation},
+    lock::Mutex,
+};
 use ::rmcp::{
     Peer, RoleServer,
     model::{InitializeRequestParams, RequestId},
 };
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Calls that may outlive their requests, so that a client can still cancel them.
 ///
@@ -25,7 +28,7 @@ impl Cancellations {
     pub(super) fn begin(&self, peer: &Peer<RoleServer>, request: &RequestId) -> Cancellation {
         let cancellation = Cancellation::new();
         if let Some(session) = peer.peer_info() {
-            let mut entries = self.entries();
+            let mut entries = self.0.lock();
             // Twice as many as there are calls at most.
             if entries.len() == entries.capacity() {
                 entries.retain(|entry| !entry.call.is_over());
@@ -49,16 +52,12 @@ impl Cancellations {
         let is_meant =
             |entry: &&Entry| entry.request == *request && Arc::ptr_eq(&entry.session, &session);
         let calls: Vec<_> = {
-            let entries = self.entries();
+            let entries = self.0.lock();
             let meant = entries.iter().filter(is_meant);
             meant.filter_map(|entry| entry.call.upgrade()).collect()
         };
         for call in calls {
             call.cancel();
         }
-    }
-
-    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

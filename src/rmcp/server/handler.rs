@@ -1,4 +1,4 @@
-use super::{Attempt, ServerAnswer, ServerCall, error_data::catch};
+use super::{Attempt, HandlerAnswer, ServerCall, error_data::catch};
 use crate::{
     call::{Ticker, ToolCall},
     failure::BoxError,
@@ -7,12 +7,21 @@ use crate::{
 };
 use ::rmcp::ServerHandler;
 use std::{
-    fmt, mem,
+    mem,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
 use tower::Service;
+
+/// The answer of a handler to a [`ServerCall`], on its way up.
+pub type ServerAnswer = HandlerAnswer<Answer>;
+
+impl From<ServerAnswer> for Answer {
+    fn from(answer: ServerAnswer) -> Self {
+        answer.into_inner()
+    }
+}
 
 /// A handler as a service: the innermost of the stack that [`Resilient`](super::Resilient) makes.
 ///
@@ -114,8 +123,4 @@ impl<H> Clone for HandlerService<H> {
     }
 }
 
-impl<H> fmt::Debug for HandlerService<H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HandlerService").finish_non_exhaustive()
-    }
-}
+debug_name!(HandlerService<H>);

@@ -1,6 +1,5 @@
 //! Around a handler: see the [page of the adapter](super).
 
-mod answer;
 mod call;
 mod cancellations;
 mod dispatch;
@@ -14,15 +13,12 @@ mod recognize;
 mod resilient;
 mod run;
 mod stored;
-mod streams;
 mod unreadable;
-mod until;
 mod wire;
 
 pub use self::{
-    answer::ServerAnswer,
     call::ServerCall,
-    handler::HandlerService,
+    handler::{HandlerService, ServerAnswer},
     resilient::{PresetStack, Resilient},
     wire::LineTransport,
 };

@@ -11,7 +11,7 @@ use crate::{
     timeout::Timeout,
 };
 use ::rmcp::{ServerHandler, model::ServerCapabilities};
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tower::Layer;
 
 /// The preset around a handler.
@@ -43,6 +43,7 @@ pub type PresetStack<H> = Resilience<Timeout<HandlerService<H>>>;
 /// # fn serve(_: impl ServerHandler) {}
 /// # serve(server);
 /// ```
+#[must_use = "a server does nothing until it is run"]
 pub struct Resilient<H, S = PresetStack<H>> {
     pub(super) handler: Arc<H>,
     pub(super) stack: S,
@@ -60,7 +61,6 @@ impl<H: ServerHandler> Resilient<H> {
     /// Wraps a handler in the [preset](crate::preset) with its [defaults](crate::rmcp#limits): one
     /// log line for each call on stderr, 10 minutes without progress for an attempt, and three
     /// attempts that begin within 55 s.
-    #[must_use]
     pub fn new(handler: H) -> Self {
         Self::with_preset(handler, &ResilienceLayer::new())
     }
@@ -68,7 +68,6 @@ impl<H: ServerHandler> Resilient<H> {
 
 impl<H: ServerHandler, S> Resilient<H, S> {
     /// Wraps a handler in a preset with other settings and layers.
-    #[must_use]
     pub fn with_preset<L, M>(handler: H, preset: &ResilienceLayer<L, M>) -> Self
     where
         ResilienceLayer<L, M>: Layer<HandlerService<H>, Service = S>,
@@ -111,7 +110,6 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// # fn serve(_: impl rmcp::ServerHandler) {}
     /// # serve(server);
     /// ```
-    #[must_use]
     pub fn with_layer<L>(handler: H, layer: &L) -> Self
     where
         L: Layer<HandlerService<H>, Service = S>,
@@ -134,7 +132,6 @@ impl<H: ServerHandler, S> Resilient<H, S> {
 
     /// Also ends the server when this handle's stack shuts. For a stack with a shared
     /// [`FatalLayer`](crate::fatal::FatalLayer). The preset does this by itself.
-    #[must_use]
     pub fn ends_with(mut self, fatal: FatalHandle) -> Self {
         self.life.fatal = fatal;
         self
@@ -143,7 +140,6 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// Adds the capability for idempotency keys, and waits at the end of the server for runs that
     /// have lost their caller. For a stack of your own with an
     /// [`IdempotencyLayer`](crate::idempotency::IdempotencyLayer). The preset does this by itself.
-    #[must_use]
     pub fn remembers(self, keyed: &IdempotencyHandle) -> Self {
         self.life.running.keep(keyed);
         self
@@ -168,7 +164,6 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// });
     /// # let _ = server;
     /// ```
-    #[must_use]
     pub fn identity(
         mut self,
         identity: impl Fn(&ServerCall) -> Option<Vec<u8>> + Send + Sync + 'static,
@@ -182,7 +177,6 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// It holds for [`run`](Self::run), [`run_with_stop`](Self::run_with_stop) and
     /// [`run_until`](Self::run_until), after a signal and after a fatal failure. Zero cuts the calls
     /// off at once. A supervisor that kills the process should wait at least 5 s longer.
-    #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.life.grace = grace;
         self
@@ -194,7 +188,6 @@ impl<H: ServerHandler, S> Resilient<H, S> {
     /// Only a client that gave a progress token gets any. They stop for an attempt in which the tool reports
     /// by itself, so that the client notices when such a tool stops. See [the page of the
     /// adapter](crate::rmcp#progress).
-    #[must_use]
     pub fn heartbeat(mut self, every: impl Into<Option<Duration>>) -> Self {
         self.heartbeat = every.into().filter(|every| !every.is_zero());
         self
@@ -248,8 +241,4 @@ impl<H, S: Clone> Clone for Resilient<H, S> {
     }
 }
 
-impl<H, S> fmt::Debug for Resilient<H, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resilient").finish_non_exhaustive()
-    }
-}
+debug_name!(Resilient<H, S>);

@@ -29,21 +29,13 @@ pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
         let start = start + quote.len();
         let end = text[start..].find(quote);
         let end = end.map_or(text.len(), |length| start + length);
-        text.charge(end - start);
-        return Some(Value {
-            range: start..end,
-            form: Form::Quoted,
-        });
+        return Some(quoted(text, start..end));
     }
     if let Some((open, close)) = typographic_quotes(&text[start..]) {
         let start = start + open.len();
         let near = first(&text[start..], 1024);
         let end = start + near.find(close).unwrap_or(near.len());
-        text.charge(end - start);
-        return Some(Value {
-            range: start..end,
-            form: Form::Quoted,
-        });
+        return Some(quoted(text, start..end));
     }
     let backslashes = bytes[start..]
         .iter()
@@ -54,20 +46,12 @@ pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
             let start = start + 3;
             let end = text[start..].find(&text[start - 3..start]);
             let end = end.map_or(text.len(), |length| start + length);
-            text.charge(end - start);
-            Some(Value {
-                range: start..end,
-                form: Form::Quoted,
-            })
+            Some(quoted(text, start..end))
         }
         quote @ (b'"' | b'\'' | b'`') => {
             let start = start + backslashes + 1;
             let end = quoted_end(bytes, start, *quote, backslashes);
-            text.charge(end - start);
-            Some(Value {
-                range: start..end,
-                form: Form::Quoted,
-            })
+            Some(quoted(text, start..end))
         }
         b'{' | b'[' if backslashes == 0 => {
             let end = group_end(bytes, start);
@@ -95,6 +79,15 @@ pub(super) fn at(text: &Source<'_>, at: usize) -> Option<Value> {
                 form: Form::Bare,
             })
         }
+    }
+}
+
+/// A value in quotes, which was read to its end.
+fn quoted(text: &Source<'_>, range: Range<usize>) -> Value {
+    text.charge(range.len());
+    Value {
+        range,
+        form: Form::Quoted,
     }
 }
 

@@ -2,9 +2,7 @@
 //!
 //! This folder does not depend on MCP.
 
-mod ended;
 mod group;
-mod key_lines;
 mod stderr_tail;
 mod stdout;
 mod supervisor;

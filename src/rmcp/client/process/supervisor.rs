@@ -1,11 +1,10 @@
 use super::{
-    ended::Ended,
     group::{Group, Signal},
     stderr_tail::{Sink, StderrTail},
     stdout::Stdout,
 };
 use crate::failure::Failure;
-use std::{io, pin::pin, process::ExitStatus, time::Duration};
+use std::{error::Error, fmt, io, pin::pin, process::ExitStatus, time::Duration};
 use tokio::{
     process::{ChildStderr, ChildStdin, Command},
     sync::{oneshot, watch},
@@ -82,6 +81,33 @@ impl Process {
         })
     }
 }
+
+/// What is known of a server's process at the time of a failure.
+#[derive(Debug)]
+struct Ended {
+    status: Option<ExitStatus>,
+    stderr_tail: Vec<String>,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.status {
+            Some(status) => write!(f, "the server's process ended ({status})")?,
+            None => f.write_str("the server's process has not ended")?,
+        }
+        if self.stderr_tail.is_empty() {
+            return f.write_str(" and wrote nothing to stderr");
+        }
+        f.write_str("; its last words: ")?;
+        for (i, line) in self.stderr_tail.iter().enumerate() {
+            let between = if i == 0 { "" } else { " | " };
+            write!(f, "{between}{line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for Ended {}
 
 async fn supervise(
     mut group: Group,

@@ -1,14 +1,12 @@
 use super::{outgoing::Outgoing, sending::Sending};
+use crate::lock::Mutex;
 use ::rmcp::{
     Peer, RoleServer,
     model::{JsonRpcMessage, RequestId, ServerNotification, ServerRequest},
     service::{PeerRequestOptions, RxJsonRpcMessage, ServiceError, TxJsonRpcMessage},
     transport::Transport,
 };
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// A transport whose other end is a peer: messages on it go to the peer, and can be seen.
@@ -24,14 +22,7 @@ pub(super) struct Bridge {
 }
 
 /// The ids that the session's own peer gave to requests on their way.
-#[derive(Clone, Default)]
-struct Asked(Arc<Mutex<HashMap<RequestId, RequestId>>>);
-
-impl Asked {
-    fn ids(&self) -> MutexGuard<'_, HashMap<RequestId, RequestId>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+type Asked = Arc<Mutex<HashMap<RequestId, RequestId>>>;
 
 impl Bridge {
     pub(super) fn new(peer: Peer<RoleServer>, outgoing: Outgoing) -> Self {
@@ -54,7 +45,8 @@ impl Transport<RoleServer> for Bridge {
         mut message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), ServiceError>> + Send + 'static {
         let verdict = self.outgoing.look(&mut message);
-        let (peer, asked, answer) = (self.peer.clone(), self.asked.clone(), self.answer.clone());
+        let (peer, answer) = (self.peer.clone(), self.answer.clone());
+        let asked = Arc::clone(&self.asked);
         let sending = async move {
             match message {
                 JsonRpcMessage::Request(request) => {
@@ -92,9 +84,9 @@ async fn ask(
     // The limits are those of the peer before the bridge.
     let options = PeerRequestOptions::no_options();
     let handle = peer.send_request_with_option(request, options).await?;
-    asked.ids().insert(id.clone(), handle.id.clone());
+    asked.lock().insert(id.clone(), handle.id.clone());
     let answer = handle.await_response().await;
-    asked.ids().remove(&id);
+    asked.lock().remove(&id);
     match answer {
         Ok(result) => Ok(JsonRpcMessage::response(result, id)),
         Err(ServiceError::McpError(error)) => Ok(JsonRpcMessage::error(error, Some(id))),
@@ -110,7 +102,7 @@ async fn notify(
     if let ServerNotification::CancelledNotification(cancelled) = &mut notification
         && let Some(id) = &mut cancelled.params.request_id
     {
-        match asked.ids().remove(id) {
+        match asked.lock().remove(id) {
             Some(known) => *id = known,
             // The call was answered in the meantime.
             None => return Ok(()),

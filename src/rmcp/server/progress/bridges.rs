@@ -1,10 +1,11 @@
 use super::{bridge::Bridge, outgoing::Outgoing};
+use crate::lock::Mutex;
 use ::rmcp::{
     Peer, RoleServer, ServerHandler,
     model::InitializeRequestParams,
     service::{RequestContext, RunningService, serve_directly},
 };
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// The bridges of one handler's sessions: one, unless several sessions share the handler.
 ///
@@ -35,7 +36,7 @@ impl Bridges {
         context: &RequestContext<RoleServer>,
     ) -> Option<(Peer<RoleServer>, Outgoing)> {
         let own = &context.peer;
-        let mut sessions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = self.0.lock();
         sessions.retain(|session| !session.own.is_transport_closed());
         let client = own.peer_info().or_else(|| introduce(context))?;
         let mut known = sessions.iter();

@@ -1,13 +1,13 @@
-use crate::serve::progress::{Heartbeat, Report, Verdict};
+use crate::{
+    lock::Mutex,
+    serve::progress::{Heartbeat, Report, Verdict},
+};
 use ::rmcp::{
     RoleServer,
     model::{JsonRpcMessage, ProgressToken, ServerNotification},
     service::TxJsonRpcMessage,
 };
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 /// The calls on one connection whose clients gave a progress token.
 #[derive(Clone, Debug, Default)]
@@ -15,12 +15,12 @@ pub(super) struct Outgoing(Arc<Mutex<HashMap<ProgressToken, Arc<Report>>>>);
 
 impl Outgoing {
     pub(super) fn add(&self, token: ProgressToken, report: Arc<Report>) {
-        self.calls().insert(token, report);
+        self.0.lock().insert(token, report);
     }
 
     /// Removes a call, unless a later one has its token.
     pub(super) fn remove(&self, token: &ProgressToken, report: &Arc<Report>) {
-        let mut calls = self.calls();
+        let mut calls = self.0.lock();
         if calls
             .get(token)
             .is_some_and(|there| Arc::ptr_eq(there, report))
@@ -38,7 +38,7 @@ impl Outgoing {
             return Verdict::Send;
         };
         let heartbeat = progress.extensions.get::<Heartbeat>().copied();
-        let report = self.calls().get(&progress.params.progress_token).cloned();
+        let report = self.0.lock().get(&progress.params.progress_token).cloned();
         match (report, heartbeat) {
             (Some(report), Some(heartbeat)) => {
                 report.beat(heartbeat, &mut progress.params.progress)
@@ -48,9 +48,5 @@ impl Outgoing {
             (None, Some(_)) => Verdict::Drop,
             (None, None) => Verdict::Send,
         }
-    }
-
-    fn calls(&self) -> MutexGuard<'_, HashMap<ProgressToken, Arc<Report>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     call::Method,
     failure::Failure,
+    lock::Mutex,
     rmcp::wire::{Line, Lines, Long, Told, Unreadable, skipped},
 };
 use ::rmcp::{
@@ -16,11 +17,7 @@ use ::rmcp::{
     service::TxJsonRpcMessage,
     transport::Transport,
 };
-use std::{
-    collections::VecDeque,
-    fmt, io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, io, sync::Arc};
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 
 /// A transport of lines that answers every request with an id, also one that rmcp cannot read.
@@ -73,14 +70,10 @@ where
         }
     }
 
-    fn ids(&self) -> MutexGuard<'_, Ids> {
-        lock(&self.ids)
-    }
-
     /// The next message of the last line.
     fn next_of_line(&mut self) -> Option<ClientJsonRpcMessage> {
         let mut text = self.text.take()?;
-        let found = text.next(&mut self.ids());
+        let found = text.next(&mut self.ids.lock());
         if let Some(found) = found {
             self.text = Some(text);
             return self.keep(found);
@@ -132,7 +125,7 @@ where
     fn take_long(&mut self, mut long: Long) {
         let mut has_message = false;
         for head in long.heads() {
-            let found = broken(head, "it is longer than 16 MiB", &mut self.ids());
+            let found = broken(head, "it is longer than 16 MiB", &mut self.ids.lock());
             has_message |= !matches!(found, Found::Nothing(_));
             let message = self.keep(found);
             self.ready.extend(message);
@@ -163,7 +156,7 @@ where
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
         let writer = self.writer.clone();
-        let added = writer.add(|lines| write(&message, &mut self.ids(), lines));
+        let added = writer.add(|lines| write(&message, &mut self.ids.lock(), lines));
         async move {
             added?;
             writer.flush().await
@@ -207,15 +200,7 @@ where
     }
 }
 
-impl<R, W> fmt::Debug for LineTransport<R, W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LineTransport").finish_non_exhaustive()
-    }
-}
-
-fn lock(ids: &Mutex<Ids>) -> MutexGuard<'_, Ids> {
-    ids.lock().unwrap_or_else(PoisonError::into_inner)
-}
+debug_name!(LineTransport<R, W>);
 
 /// Writes a message on one line. An answer has the client's own id.
 fn write(

@@ -1,7 +1,5 @@
-use std::{
-    io, mem,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use crate::lock::Mutex;
+use std::{io, mem, sync::Arc};
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
     sync,
@@ -47,7 +45,7 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     /// Adds a line with its end, for the next [`flush`](Self::flush). If a line cannot be made,
     /// nothing is added.
     pub(super) fn add(&self, line: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
-        let mut waiting = self.waiting();
+        let mut waiting = self.0.waiting.lock();
         let before = waiting.len();
         let added = line(&mut waiting);
         if added.is_err() {
@@ -60,18 +58,13 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
     pub(super) async fn flush(&self) -> io::Result<()> {
         let mut out = self.0.out.lock().await;
         let out = out.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-        out.take(&mut self.waiting());
+        out.take(&mut self.0.waiting.lock());
         out.flush().await
     }
 
     /// Closes the stream.
     pub(super) async fn close(&self) {
         drop(self.0.out.lock().await.take());
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Vec<u8>> {
-        let waiting = self.0.waiting.lock();
-        waiting.unwrap_or_else(PoisonError::into_inner)
     }
 }
 
