@@ -123,14 +123,8 @@ impl IdempotencyHandle {
         answer: R,
     ) -> Result<bool, StoreError> {
         let mut outcomes = self.outcomes(answer);
-        for number in 0..=ROUNDS {
-            let round = Round::numbered(number);
-            let outcome = Some(outcomes(round));
-            if self.settle(identity, key, round, outcome).await? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.settle_any(identity, key, |round| Some(outcomes(round)))
+            .await
     }
 
     /// Settles an unknown call as not run. A later attempt runs it. Returns `false` if the call is
@@ -144,13 +138,7 @@ impl IdempotencyHandle {
         identity: Option<&[u8]>,
         key: &IdempotencyKey,
     ) -> Result<bool, StoreError> {
-        for number in 0..=ROUNDS {
-            let round = Round::numbered(number);
-            if self.settle(identity, key, round, None).await? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        self.settle_any(identity, key, |_| None).await
     }
 
     /// Settles an unknown round of a call as done, with this answer. `request_state` is the state
@@ -185,6 +173,21 @@ impl IdempotencyHandle {
     ) -> Result<bool, StoreError> {
         let round = Round::of_state(request_state);
         self.settle(identity, key, round, None).await
+    }
+
+    /// Settles the first unknown round.
+    async fn settle_any(
+        &self,
+        identity: Option<&[u8]>,
+        key: &IdempotencyKey,
+        mut outcome: impl FnMut(Round) -> Option<Value>,
+    ) -> Result<bool, StoreError> {
+        for round in (0..=ROUNDS).map(Round::numbered) {
+            if self.settle(identity, key, round, outcome(round)).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     async fn settle(

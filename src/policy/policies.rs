@@ -82,17 +82,16 @@ impl Policies {
         layer: T,
         make: impl Fn(&Policy) -> Result<T, Problem>,
     ) -> Result<Table<T>, InvalidPolicy> {
+        let settings = |policy, rule: String| {
+            make(policy).map_err(|problem| InvalidPolicy::of(&rule, problem))
+        };
         let named = self.named.iter().map(|(name, policy)| {
-            let settings = make(policy);
-            let settings =
-                settings.map_err(|problem| InvalidPolicy::of(&format!("tool `{name}`"), problem));
-            Ok((name.clone(), settings?))
+            let settings = settings(policy, format!("tool `{name}`"))?;
+            Ok((name.clone(), settings))
         });
         let rules = (1..).zip(&self.rules).map(|(number, (rule, policy))| {
-            let settings = make(policy);
-            let settings =
-                settings.map_err(|problem| InvalidPolicy::of(&format!("rule {number}"), problem));
-            Ok((rule.clone(), settings?))
+            let settings = settings(policy, format!("rule {number}"))?;
+            Ok((rule.clone(), settings))
         });
         Ok(Table::new(
             named.collect::<Result<_, InvalidPolicy>>()?,

@@ -147,18 +147,15 @@ impl Policy {
 
     /// Refuses settings that cannot work with any others.
     pub(super) fn check(&self) -> Result<(), Problem> {
-        let is_zero = |limit: Option<Duration>| limit.is_some_and(|limit| limit.is_zero());
-        if is_zero(self.attempt_timeout) {
-            return Err(Problem::ZeroAttemptTimeout);
-        }
-        if is_zero(self.ceiling) {
-            return Err(Problem::ZeroCeiling);
-        }
-        if is_zero(self.deadline.flatten()) {
-            return Err(Problem::ZeroDeadline);
-        }
-        if is_zero(self.retry_window.flatten()) {
-            return Err(Problem::ZeroRetryWindow);
+        let limits = [
+            (self.attempt_timeout, Problem::ZeroAttemptTimeout),
+            (self.ceiling, Problem::ZeroCeiling),
+            (self.deadline.flatten(), Problem::ZeroDeadline),
+            (self.retry_window.flatten(), Problem::ZeroRetryWindow),
+        ];
+        let mut limits = limits.into_iter();
+        if let Some((_, problem)) = limits.find(|(limit, _)| *limit == Some(Duration::ZERO)) {
+            return Err(problem);
         }
         if self.max_attempts == Some(0) {
             return Err(Problem::NoAttempts);

@@ -11,6 +11,15 @@ pub(crate) fn first(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
+/// The last `limit` bytes of a text at most, cut between characters.
+pub(super) fn last(text: &str, limit: usize) -> &str {
+    let mut start = text.len().saturating_sub(limit);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}
+
 /// At most `limit` bytes of a text, with hidden characters written as `\u{…}`, except for those in
 /// `kept`.
 pub(crate) fn escaped(text: &str, limit: usize, kept: &[char]) -> String {

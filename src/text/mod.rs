@@ -17,7 +17,7 @@ mod scope;
 mod secrets;
 mod shapes;
 
-use self::keys::Key;
+use self::{hidden::last, keys::Key};
 pub(crate) use self::{
     hidden::{escaped, first, is_blank, is_hidden},
     scope::{Hook, Redaction, is_secret_number, passes_as_it_is, within},

@@ -2,7 +2,7 @@
 
 use super::{
     prose,
-    source::Source,
+    source::{Source, count_back},
     value::{self, Form, Value},
 };
 use crate::text::{
@@ -82,12 +82,7 @@ impl Name {
         let Some(before) = before.strip_suffix(b" ") else {
             return kind;
         };
-        let word = before
-            .iter()
-            .rev()
-            .take(24)
-            .take_while(|byte| byte.is_ascii_alphanumeric())
-            .count();
+        let word = count_back(before, 24, |byte| byte.is_ascii_alphanumeric());
         keys::read_to_the_end(&text[self.range.start - 1 - word..self.range.end])
     }
 }
@@ -216,12 +211,7 @@ impl Assignment {
 fn name_before(text: &str, at: usize) -> Option<(Range<usize>, bool)> {
     let bytes = text.as_bytes();
     let back = |end: usize, is_one: fn(u8) -> bool, most: usize| {
-        end - bytes[..end]
-            .iter()
-            .rev()
-            .take(most)
-            .take_while(|byte| is_one(**byte))
-            .count()
+        end - count_back(&bytes[..end], most, is_one)
     };
     let end = back(at, |byte| byte == b' ', 2);
     // `**Password**: …` in Markdown.

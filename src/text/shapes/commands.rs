@@ -5,7 +5,7 @@ use super::{
     source::Source,
     value::{self, Form},
 };
-use crate::text::{beginnings::Beginnings, first};
+use crate::text::{beginnings::Beginnings, first, last};
 use std::ops::Range;
 
 /// Programs whose `-p` takes a password as the next word.
@@ -26,7 +26,8 @@ pub(super) fn flag(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     if text[..at].ends_with("--") {
         return None;
     }
-    let near = last_part(before);
+    // The last command before it.
+    let near = last(before, 128).rsplit(['\n', ';', '|']).next()?;
     text.charge(near.len());
     let is_one = match (letter, is_spaced) {
         ('a', true) => near.contains("redis-cli"),
@@ -39,16 +40,6 @@ pub(super) fn flag(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     }
     let value = value::at(text, at + 1)?;
     (!value.range.is_empty()).then_some(value.range)
-}
-
-/// The end of a text, in which a command is looked for.
-fn last_part(text: &str) -> &str {
-    let mut start = text.len().saturating_sub(128);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    let near = &text[start..];
-    near.rsplit(['\n', ';', '|']).next().unwrap_or(near)
 }
 
 const PASS: &str = "PASS ";

@@ -1,6 +1,9 @@
 //! `<password>x</password>`, `<entry key="password">x</entry>`.
 
-use super::{pairs, source::Source};
+use super::{
+    pairs,
+    source::{Source, count_back},
+};
 use crate::text::keys::{self, Key};
 use std::ops::Range;
 
@@ -11,12 +14,7 @@ const LONGEST: usize = 256;
 /// secret.
 pub(super) fn content(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let before = &text.as_bytes()[..at];
-    let length = before
-        .iter()
-        .rev()
-        .take(LONGEST)
-        .take_while(|byte| !matches!(byte, b'<' | b'>' | b'\n'))
-        .count();
+    let length = count_back(before, LONGEST, |byte| !matches!(byte, b'<' | b'>' | b'\n'));
     text.charge(length);
     let start = at - length;
     if !before[..start].ends_with(b"<") {

@@ -10,6 +10,7 @@ use crate::text::{
     beginnings::Beginnings,
     first,
     keys::{self, Key},
+    last,
 };
 use std::ops::Range;
 
@@ -50,7 +51,7 @@ pub(super) fn before_name(text: &Source<'_>, at: usize) -> Option<Range<usize>> 
 /// The row after a list of columns, if one of the columns is secret: `(email, token)=(…)`, `(email,
 /// token) VALUES (…)`.
 pub(super) fn row(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
-    let before = last(text, at);
+    let before = last(&text[..at], NEAR);
     let columns = before.strip_suffix(")=").or_else(|| {
         let sql = before.trim_end();
         let (columns, word) = sql.split_at_checked(sql.len().checked_sub("values".len())?)?;
@@ -78,7 +79,7 @@ pub(super) fn input(
     if name != "input_value" {
         return None;
     }
-    let before = last(text, start);
+    let before = last(&text[..start], NEAR);
     text.charge(before.len());
     let mut lines = before.rsplit('\n');
     let field = lines.nth(1)?.trim();
@@ -89,13 +90,4 @@ pub(super) fn input(
 
 fn is_secret(name: &str) -> bool {
     keys::read(name.trim_matches(['"', '`', '\''])) != Key::Harmless
-}
-
-/// The text directly before `at`.
-fn last(text: &str, at: usize) -> &str {
-    let mut start = at.saturating_sub(NEAR);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    &text[start..at]
 }

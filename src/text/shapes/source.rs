@@ -33,6 +33,12 @@ impl<'t> Source<'t> {
     }
 }
 
+/// How many of the last bytes are of one kind, up to a number.
+pub(super) fn count_back(bytes: &[u8], most: usize, is_one: impl Fn(u8) -> bool) -> usize {
+    let last = bytes.iter().rev().take(most);
+    last.take_while(|byte| is_one(**byte)).count()
+}
+
 impl Deref for Source<'_> {
     type Target = str;
 

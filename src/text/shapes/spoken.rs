@@ -3,13 +3,14 @@
 
 use super::{
     prose,
-    source::Source,
+    source::{Source, count_back},
     value::{self, Form},
 };
 use crate::text::{
     beginnings::Beginnings,
     first,
     keys::{self, Key},
+    last,
 };
 use std::ops::Range;
 
@@ -76,11 +77,7 @@ pub(super) fn value(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
 
 /// Whether a user comes before it, as in a `.netrc`: `login emma password x`.
 fn is_of_netrc(text: &str, at: usize) -> bool {
-    let mut start = at.saturating_sub(64);
-    while !text.is_char_boundary(start) {
-        start += 1;
-    }
-    let mut words = text[start..at].split_whitespace().rev();
+    let mut words = last(&text[..at], 64).split_whitespace().rev();
     words.nth(1) == Some("login")
 }
 
@@ -136,10 +133,9 @@ fn after_name(text: &Source<'_>, at: usize) -> Option<(usize, bool)> {
 /// The value after an identifier and a space: `AWS_SECRET_KEY x`.
 pub(super) fn after_identifier(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
     let before = &text.as_bytes()[..at];
-    let name = before.iter().rev().take(64);
-    let length = name
-        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
-        .count();
+    let length = count_back(before, 64, |byte| {
+        byte.is_ascii_alphanumeric() || byte == b'_'
+    });
     let name = &text[at - length..at];
     if !name.contains('_') || keys::read(name) == Key::Harmless {
         return None;
@@ -170,10 +166,9 @@ pub(super) fn second(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
 /// The value in the `Debug` form of a secret's type, or in a call that sets a secret:
 /// `Secret("x")`, `setPassword("x")`.
 pub(super) fn shown(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
-    let before = text.as_bytes()[..at].iter().rev().take(64);
-    let length = before
-        .take_while(|byte| byte.is_ascii_alphanumeric())
-        .count();
+    let length = count_back(&text.as_bytes()[..at], 64, |byte| {
+        byte.is_ascii_alphanumeric()
+    });
     let name = &text[at - length..at];
     let is_type = name.starts_with(|c: char| c.is_ascii_uppercase());
     let is_set = || {
@@ -196,10 +191,7 @@ pub(super) fn shown(text: &Source<'_>, at: usize) -> Option<Range<usize>> {
 /// "x" }`.
 pub(super) fn is_of_secret_type(text: &str, at: usize) -> bool {
     let before = text[..at].trim_end_matches(' ').as_bytes();
-    let length = before.iter().rev().take(64);
-    let length = length
-        .take_while(|byte| byte.is_ascii_alphanumeric())
-        .count();
+    let length = count_back(before, 64, |byte| byte.is_ascii_alphanumeric());
     let name = std::str::from_utf8(&before[before.len() - length..]).unwrap_or_default();
     let is_type = name.starts_with(|c: char| c.is_ascii_uppercase());
     is_type && name != "Token" && keys::read(name) != Key::Harmless

@@ -1,3 +1,4 @@
+use super::source::count_back;
 use crate::text::first;
 use std::ops::Range;
 
@@ -57,19 +58,11 @@ const LABELS: &[&str] = &[
 /// The password before an `@`, without a scheme: `user:x1y2z3@db.example`.
 pub(super) fn password(text: &str, at: usize) -> Option<Range<usize>> {
     let before = &text.as_bytes()[..at];
-    let count = |bytes: &[u8], is_one: fn(u8) -> bool| {
-        bytes
-            .iter()
-            .rev()
-            .take(64)
-            .take_while(|byte| is_one(**byte))
-            .count()
-    };
-    let length = count(before, |byte| {
+    let length = count_back(before, 64, |byte| {
         byte.is_ascii_graphic() && !b":@/\"'<>(),;&?=".contains(&byte)
     });
     let before = before[..at - length].strip_suffix(b":")?;
-    let name = count(before, |byte| {
+    let name = count_back(before, 64, |byte| {
         byte.is_ascii_alphanumeric() || b"._-".contains(&byte)
     });
     let name = &text[before.len() - name..before.len()];

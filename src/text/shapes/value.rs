@@ -1,6 +1,6 @@
 //! Finds the value after a name.
 
-use super::source::Source;
+use super::source::{Source, count_back};
 use crate::text::first;
 use std::ops::Range;
 
@@ -227,8 +227,7 @@ pub(super) fn line_end(text: &Source<'_>, start: usize) -> usize {
 /// is inside a string, it ends with the string.
 pub(super) fn header_end(text: &Source<'_>, name: usize, start: usize) -> usize {
     let bytes = text.as_bytes();
-    let before = bytes[..name].iter().rev().take(LINE);
-    let length = before.take_while(|byte| **byte != b'\n').count();
+    let length = count_back(&bytes[..name], LINE, |byte| byte != b'\n');
     let line = &bytes[name - length..name];
     let is_quote = |byte: &u8| matches!(byte, b'"' | b'\'' | b'`');
     let rest = &text[start..];

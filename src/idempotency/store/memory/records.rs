@@ -22,6 +22,7 @@ pub(super) struct Records {
     pub(super) has_let_go: bool,
 }
 
+#[derive(Clone)]
 struct Record {
     fingerprint: Fingerprint,
     token: Token,
@@ -31,6 +32,7 @@ struct Record {
     keep: Duration,
 }
 
+#[derive(Clone)]
 enum State {
     Claimed { until: Instant },
     Done(Value),
@@ -195,25 +197,19 @@ impl Records {
             return false;
         };
         let until = after(now, lease);
-        let (fingerprint, keep) = (record.fingerprint, record.keep);
-        self.put(
-            *id,
-            Record {
-                fingerprint,
-                token,
-                state: State::Claimed { until },
-                expires: after(until, keep),
-                keep,
-            },
-        );
+        let renewed = Record {
+            state: State::Claimed { until },
+            expires: after(until, record.keep),
+            ..record.clone()
+        };
+        self.put(*id, renewed);
         true
     }
 
     fn end(&mut self, id: &RecordId, state: State, expires: Instant) {
-        let Some(record) = self.by_id.get(id) else {
+        let Some(record) = self.by_id.get(id).cloned() else {
             return;
         };
-        let (fingerprint, token, keep) = (record.fingerprint, record.token, record.keep);
         let state = match state {
             // Keep the record as done without its answer, rather than lose it.
             State::Done(value) if !self.make_room(value.bytes.len()) => {
@@ -222,16 +218,12 @@ impl Records {
             }
             state => state,
         };
-        self.put(
-            *id,
-            Record {
-                fingerprint,
-                token,
-                state,
-                expires,
-                keep,
-            },
-        );
+        let ended = Record {
+            state,
+            expires,
+            ..record
+        };
+        self.put(*id, ended);
     }
 
     pub(super) fn complete(

@@ -23,18 +23,28 @@ const TEXT: usize = 256;
 
 /// The error of a response with an error status.
 pub(super) async fn refusal(response: Response, had_session: bool) -> HttpError {
-    let status = response.status();
-    let retry_after = retry_after_of(&response);
-    let www_authenticate = header(&response, &WWW_AUTHENTICATE);
-    let said = RefusalBody::read(response).await;
-    HttpError::Status(Box::new(HttpRefusal {
-        www_authenticate,
-        error: said.error,
-        body: said.body,
-        text: said.text,
+    let mut refusal = HttpRefusal {
+        www_authenticate: header(&response, &WWW_AUTHENTICATE),
         had_session,
-        ..HttpRefusal::new(status, retry_after)
-    }))
+        ..HttpRefusal::new(response.status(), retry_after_of(&response))
+    };
+    // If it breaks off or never ends, only complete parts count.
+    let is_json = |bytes: &[u8]| serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
+    if let Ok(Ok(body)) = timeout(PROMPT, read(response, SHORT, is_json)).await
+        && let Some(bytes) = body.whole()
+    {
+        read_body(&mut refusal, &String::from_utf8_lossy(bytes));
+    }
+    HttpError::Status(Box::new(refusal))
+}
+
+fn read_body(refusal: &mut HttpRefusal, text: &str) {
+    refusal.body = object(text);
+    refusal.error = refusal.body.as_ref().and_then(error);
+    refusal.text = refusal
+        .error
+        .is_none()
+        .then(|| first(text, TEXT).to_owned());
 }
 
 /// HTTP joins several lines to one list.
@@ -42,41 +52,6 @@ pub(super) fn retry_after_of(response: &Response) -> Option<String> {
     let lines = response.headers().get_all(RETRY_AFTER).iter();
     let lines: Vec<_> = lines.filter_map(|line| line.to_str().ok()).collect();
     (!lines.is_empty()).then(|| lines.join(", "))
-}
-
-/// The content of a refusal's body.
-#[derive(Default)]
-struct RefusalBody {
-    /// A JSON-RPC error.
-    error: Option<RpcError>,
-    /// An object, that of the error or another.
-    body: Option<Value>,
-    /// The beginning of any other body.
-    text: Option<String>,
-}
-
-impl RefusalBody {
-    async fn read(response: Response) -> Self {
-        // If it breaks off or never ends, only complete parts count.
-        let is_json = |bytes: &[u8]| serde_json::from_slice::<IgnoredAny>(bytes).is_ok();
-        let Ok(Ok(body)) = timeout(PROMPT, read(response, SHORT, is_json)).await else {
-            return Self::default();
-        };
-        let Some(bytes) = body.whole() else {
-            return Self::default();
-        };
-        Self::of(&String::from_utf8_lossy(bytes))
-    }
-
-    fn of(text: &str) -> Self {
-        let body = object(text);
-        let error = body.as_ref().and_then(error);
-        Self {
-            text: error.is_none().then(|| first(text, TEXT).to_owned()),
-            error,
-            body,
-        }
-    }
 }
 
 /// The object of a body: the body itself, the first of a list, in a text of JSON, or in the data of
@@ -122,6 +97,7 @@ fn error(body: &Value) -> Option<RpcError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ::http::StatusCode;
 
     #[test]
     fn what_is_no_json_rpc_error_stays_a_text() {
@@ -133,7 +109,8 @@ mod tests {
             r#"{"jsonrpc":"2.0","error":null}"#,
             "",
         ] {
-            let said = RefusalBody::of(text);
+            let mut said = HttpRefusal::new(StatusCode::BAD_REQUEST, None);
+            read_body(&mut said, text);
             assert!(said.error.is_none(), "{text}");
             assert_eq!(said.text.as_deref(), Some(text));
         }

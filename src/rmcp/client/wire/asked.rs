@@ -176,23 +176,27 @@ impl Pending for Running {
 
 /// The id as it was sent. rmcp sends numbers; some servers return them as texts or floats.
 pub(super) fn canonical(id: &Value) -> Option<RequestId> {
-    let number = match id {
-        Value::Number(number) => number.as_i64().or_else(|| integral(number.as_f64()?)),
-        Value::String(text) => {
-            let text = text.trim();
-            text.parse().ok().or_else(|| integral(text.parse().ok()?))
-        }
-        _ => None,
-    };
-    match (number, id) {
+    match (number(id), id) {
         (Some(number), _) => Some(RequestId::Number(number)),
         (None, Value::String(text)) => Some(RequestId::String(text.as_str().into())),
         (None, _) => None,
     }
 }
 
+/// The integer that a value is or says, also as a float.
+pub(super) fn number(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => number.as_i64().or_else(|| integral(number.as_f64()?)),
+        Value::String(text) => {
+            let text = text.trim();
+            text.parse().ok().or_else(|| integral(text.parse().ok()?))
+        }
+        _ => None,
+    }
+}
+
 /// The integer that a float is exactly equal to.
-pub(super) fn integral(float: f64) -> Option<i64> {
+fn integral(float: f64) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     #[expect(
         clippy::cast_possible_truncation,

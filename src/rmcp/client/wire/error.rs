@@ -1,4 +1,4 @@
-use super::asked::integral;
+use super::asked::number;
 use ::rmcp::{ErrorData, model::ErrorCode};
 use serde_json::{Value, json};
 
@@ -47,15 +47,7 @@ pub(super) fn says_nothing(error: &Value) -> bool {
 }
 
 fn code(said: &Value) -> Option<i32> {
-    let code = match said {
-        Value::Number(number) => number.as_i64().or_else(|| integral(number.as_f64()?)),
-        Value::String(text) => {
-            let text = text.trim();
-            text.parse().ok().or_else(|| integral(text.parse().ok()?))
-        }
-        _ => None,
-    };
-    i32::try_from(code?).ok()
+    i32::try_from(number(said)?).ok()
 }
 
 fn text(said: Value) -> String {

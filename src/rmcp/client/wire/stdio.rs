@@ -57,25 +57,13 @@ where
     }
 
     fn take(&mut self, line: Line) {
-        match line {
-            Line::Whole(line) => {
-                let found = read(&line, &mut self.running);
-                self.keep(found);
-            }
+        let found = match line {
+            Line::Whole(line) => read(&line, &mut self.running),
             // Without its end, an answer may still be complete.
-            Line::Last(line) => {
-                let found = read_last(&line, &mut self.running);
-                self.keep(found);
-            }
-            Line::Long(long) => {
-                let found = long.read(&mut self.running);
-                self.keep(found);
-            }
-            Line::LastLong(long) => self.unread.tell(long.cut_off()),
-        }
-    }
-
-    fn keep(&mut self, found: Vec<Found>) {
+            Line::Last(line) => read_last(&line, &mut self.running),
+            Line::Long(long) => long.read(&mut self.running),
+            Line::LastLong(long) => return self.unread.tell(long.cut_off()),
+        };
         for found in found {
             match found {
                 Found::Message(message) | Found::Answer { message, .. } => {
