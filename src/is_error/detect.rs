@@ -130,16 +130,14 @@ impl Detectors {
         let envelope = result
             .structured()
             .filter(|_| self.sees_envelopes && hints().declares_output_schema() != Some(true));
-        envelope
-            .and_then(read_unflagged)
-            .or_else(|| self.guess(result))
+        let failure = envelope.and_then(read_unflagged);
+        if self.more.is_empty() {
+            return failure;
+        }
+        failure.or_else(|| self.guess(result))
     }
 
-    #[inline]
     fn guess(&self, result: &impl ToolResult) -> Option<Failure> {
-        if self.more.is_empty() {
-            return None;
-        }
         let unflagged = Unflagged::of(result);
         let text = unflagged.texts.first().copied().unwrap_or_default();
         let is_one = self.more.iter().any(|is_failure| is_failure(&unflagged));

@@ -3,7 +3,7 @@ use crate::{
     call::{Flagged, Method, ToolResult},
     failure::{BoxError, Class, Failure},
     ledger::{CallId, Ledger},
-    observe::{CallRef, Event},
+    observe::{CallRef, Event, Observers},
 };
 use pin_project::pin_project;
 use std::{
@@ -73,18 +73,23 @@ fn see_through<R: ToolResult>(
     let detectors = &settings.detectors;
     if let Some(failure) = detectors.find_failure(&result, || target.hints()) {
         result.flag();
-        settings.observers.tell(&Event::ResultFlagged {
-            call: CallRef::of(target.method(), target.raw_name(), None),
-            failure: &failure,
-        });
-        if let Some(ledger) = ledger {
-            ledger.note(|notes| {
-                notes.was_unflagged = true;
-                notes.failure = Some(failure);
-            });
-        }
+        tell_flagged(failure, target, &settings.observers, ledger);
     }
     result
+}
+
+#[cold]
+fn tell_flagged(failure: Failure, target: &Target, observers: &Observers, ledger: Option<&Ledger>) {
+    observers.tell(&Event::ResultFlagged {
+        call: CallRef::of(target.method(), target.raw_name(), None),
+        failure: &failure,
+    });
+    if let Some(ledger) = ledger {
+        ledger.note(|notes| {
+            notes.was_unflagged = true;
+            notes.failure = Some(failure);
+        });
+    }
 }
 
 /// Answers a failure with a flagged result, or passes it to the host.

@@ -27,22 +27,28 @@ pub(crate) struct Large {
     name: Box<str>,
 }
 
+impl Large {
+    #[cold]
+    fn of(call: &impl ToolCall, hint_source: Option<HintSource>) -> Self {
+        Self {
+            method: call.method(),
+            hints: call.hints(),
+            hint_source,
+            name: call.name().into(),
+        }
+    }
+}
+
 impl Target {
     #[inline]
     pub(crate) fn of(call: &impl ToolCall) -> Self {
-        let (method, hints, name) = (call.method(), call.hints(), call.name());
-        match (call.hint_source(), ArrayString::from(name)) {
+        match (call.hint_source(), ArrayString::from(call.name())) {
             (None, Ok(name)) => Self::InPlace {
-                method,
-                hints,
+                method: call.method(),
+                hints: call.hints(),
                 name,
             },
-            (hint_source, _) => Self::Boxed(Box::new(Large {
-                method,
-                hints,
-                hint_source,
-                name: name.into(),
-            })),
+            (hint_source, _) => Self::Boxed(Box::new(Large::of(call, hint_source))),
         }
     }
 

@@ -41,6 +41,7 @@ impl<S, Req> ResponseFuture<S, Req>
 where
     S: Service<Req>,
 {
+    #[inline]
     pub(super) fn new(answer: S::Future, progress: Progress<S, Req>) -> Self {
         Self {
             state: State::Calling(answer),

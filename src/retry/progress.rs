@@ -39,7 +39,11 @@ pub(super) struct Progress<S, Req> {
 
 impl<S, Req: ToolCall> Progress<S, Req> {
     /// A call before its first attempt.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call that is not inlined copies all fields twice more"
+    )]
+    #[inline(always)]
     pub(super) fn new(
         table: Arc<Table<Settings>>,
         place: Place,
@@ -290,7 +294,7 @@ where
         if !is_last {
             let call = call.clone();
             self.span.next(&call, attempt);
-            let called = || window::within(begin_by.as_ref(), || service.call(call));
+            let called = || call_within(service, call, begin_by.as_ref());
             return self.span.in_scope(called);
         }
         let settings = self.table.at(self.place);
@@ -303,7 +307,7 @@ where
             unreachable!("{KEPT}")
         };
         self.span.next(&call, attempt);
-        let called = || window::within(begin_by.as_ref(), || service.call(call));
+        let called = || call_within(&mut service, call, begin_by.as_ref());
         self.span.in_scope(called)
     }
 
@@ -321,6 +325,18 @@ where
         }
         is_missed
     }
+}
+
+/// Makes an attempt that has to begin by this time.
+// Not inlined, so that the layers inside are inlined into the first attempt of most calls, which has no
+// such time.
+#[inline(never)]
+pub(super) fn call_within<S: Service<Req>, Req>(
+    service: &mut S,
+    call: Req,
+    begin_by: Option<&BeginBy>,
+) -> S::Future {
+    window::within(begin_by, || service.call(call))
 }
 
 const KEPT: &str = "a wait is begun only while there is a call left to repeat";

@@ -1,7 +1,7 @@
 use super::{
     ResponseFuture, RetryLayer,
     next_attempt::{Moved, NextAttempt},
-    progress::Progress,
+    progress::{Progress, call_within},
     settings::{Permission, Settings},
 };
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     ledger::Ledger,
     policy::Table,
     telemetry::AttemptSpan,
-    window::{self, BeginBy},
+    window::BeginBy,
 };
 use std::{
     mem,
@@ -108,7 +108,7 @@ where
         }
         let mut progress = Progress::new(table, place, permission, again, running, ledger, span);
         let begin_by = BeginBy::new(None, progress.gate_below());
-        let called = || window::within(begin_by.as_ref(), || self.inner.call(call));
+        let called = || call_within(&mut self.inner, call, begin_by.as_ref());
         let answer = progress.span.in_scope(called);
         ResponseFuture::new(answer, progress)
     }

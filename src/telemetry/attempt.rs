@@ -4,7 +4,7 @@ use crate::{
     failure::Failure,
     text::shown_name,
 };
-use tracing::{Span, field::Empty};
+use tracing::{Level, Span, field::Empty, level_filters::LevelFilter};
 
 /// The spans of a call's attempts, one at a time. None without a subscriber.
 // Boxed, since few calls have one and all futures are moved with it.
@@ -31,8 +31,15 @@ impl AttemptSpan {
     /// Before the first attempt, which waits.
     #[inline]
     pub(crate) fn none_yet() -> Self {
-        let is_enabled =
-            tracing::enabled!(target: "mcp_resilience::telemetry", tracing::Level::INFO);
+        // Costs one load without a subscriber.
+        if LevelFilter::current() < Level::INFO {
+            return Self(None);
+        }
+        Self::if_enabled()
+    }
+
+    fn if_enabled() -> Self {
+        let is_enabled = tracing::enabled!(target: "mcp_resilience::telemetry", Level::INFO);
         Self(is_enabled.then(|| Box::new(Open::new())))
     }
 

@@ -27,11 +27,13 @@ pub(super) struct Watched {
     times: Times,
     attempt: Option<Attempt>,
     // Only with an observer of the user's.
-    told: Option<Box<Told>>,
+    told: Option<Told>,
 }
 
-/// Who is told of a limit, and of which call.
-struct Told {
+/// Who is told of a limit, and of which call. Boxed, as few attempts have it.
+struct Told(Box<Report>);
+
+struct Report {
     observers: Observers,
     name: Name,
 }
@@ -44,9 +46,7 @@ impl Watched {
         Self {
             times: shared.times(call),
             attempt: call.progress().map(Progress::attempt),
-            told: observers
-                .is_own()
-                .then(|| Box::new(Told::of(call, observers))),
+            told: observers.is_own().then(|| Told::of(call, observers)),
         }
     }
 
@@ -88,7 +88,7 @@ impl Watched {
 
     /// The failure of an attempt that ran into a limit.
     fn fail(&self, reached: LimitReached) -> Failure {
-        if let Some(told) = &self.told {
+        if let Some(Told(told)) = &self.told {
             let (call, limit) = (told.name.call(None), &reached);
             told.observers.tell(&Event::LimitReached { call, limit });
         }
@@ -103,10 +103,10 @@ impl Watched {
 impl Told {
     #[cold]
     fn of(call: &impl ToolCall, observers: &Observers) -> Self {
-        Self {
+        Self(Box::new(Report {
             observers: observers.clone(),
             name: Name::of(call),
-        }
+        }))
     }
 }
 

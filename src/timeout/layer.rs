@@ -1,6 +1,6 @@
 use super::{Timeout, TimeoutBuilder};
 use crate::{
-    call::ToolCall,
+    call::{CallOptions, ToolCall},
     observe::Observers,
     policy::{InvalidPolicy, Limits, Policies, Policy, Table},
 };
@@ -51,13 +51,18 @@ impl Shared {
     pub(super) fn times(&self, call: &impl ToolCall) -> Times {
         let entry = self.table.at(self.table.find(call));
         match call.options() {
-            Some(options) => Times::from(entry.limits.with(options)),
+            Some(options) => Times::of_call(entry.limits, options),
             None => entry.times,
         }
     }
 }
 
 impl Times {
+    #[cold]
+    fn of_call(limits: Limits, options: &CallOptions) -> Self {
+        limits.with(options).into()
+    }
+
     /// The limit without progress, and that with it.
     pub(super) fn get(self) -> Option<(Duration, Duration)> {
         let is_limited = self.limit != u64::MAX;
