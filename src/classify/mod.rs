@@ -135,9 +135,11 @@ mod siblings;
 mod texts;
 mod vocabulary;
 
+#[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
+pub(crate) use self::catch_panic::catch_panic;
+pub(crate) use self::envelope::read_unflagged;
 #[cfg(feature = "rmcp-client")]
 pub(crate) use self::result::name_result;
-pub(crate) use self::{catch_panic::catch_panic, envelope::read_unflagged};
 pub use self::{
     catch_panic::silence_panics, future::ResponseFuture, layer::ClassifyLayer, service::Classify,
     vocabulary::Vocabulary,
