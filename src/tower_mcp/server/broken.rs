@@ -8,17 +8,26 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::{Map, Value};
 use std::fmt;
 
-/// The calls before the first error in the line, and the one that has the error.
+/// The calls before the first error in the line, and the one that has the error. If the error is in an
+/// id, those after it too, without their ids.
 pub(super) fn calls(line: &[u8]) -> Vec<Came> {
-    // Other text may be before them, such as another byte order mark.
-    let begin = line.iter().position(|byte| matches!(byte, b'{' | b'['));
-    let line = &line[begin.unwrap_or(line.len())..];
-    let calls = calls_with(line, &["id", "method"]);
-    if calls.is_empty() {
-        // The error may be in the id.
-        return calls_with(line, &["method"]);
-    }
+    let line = &line[begin(line)..];
+    let mut calls = calls_with(line, &["id", "method"]);
+    let rest = calls_with(line, &["method"]);
+    calls.extend(rest.into_iter().skip(calls.len()));
     calls
+}
+
+/// The place of the first message, or of the batch that begins with it. Other text may be before it, such
+/// as another byte order mark, or a date in brackets.
+fn begin(line: &[u8]) -> usize {
+    let message = line.iter().position(|byte| *byte == b'{');
+    let message = message.unwrap_or(line.len());
+    let before = line[..message].trim_ascii_end();
+    match before.split_last() {
+        Some((b'[', before)) => before.len(),
+        _ => message,
+    }
 }
 
 fn calls_with(line: &[u8], names: &[&str]) -> Vec<Came> {
