@@ -17,10 +17,12 @@ where
     S::Error: Into<BoxError>,
 {
     let _counted = layer.life.running.one_more();
-    let came = layer.incoming.take_request(call.request());
+    let keyed = layer.life.running.keyed();
+    let incoming = &layer.incoming;
+    let came = incoming.take_request(call.request(), keyed.is_some());
     let hints = learned::hints(&layer.learned, call.request(), call.router()).await;
     let mut call = call.known(hints);
-    let keyed = layer.life.running.keyed().map(|keyed| {
+    let keyed = keyed.map(|keyed| {
         let of_meta = came.and_then(|came| came.key());
         (keyed, of_meta, call::Cancellation::new())
     });

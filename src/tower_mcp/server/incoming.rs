@@ -1,6 +1,6 @@
 use super::{
     came::Came,
-    line::{Line, Unnamed, is_initialize},
+    line::{Line, Named, Unnamed},
 };
 use ::tower_mcp::{RouterRequest, protocol::RequestId};
 use std::{
@@ -12,8 +12,9 @@ use std::{
 };
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// How many calls, and how many bytes of them, may wait for their turn. If there are more, the oldest
-/// are forgotten, but never the latest.
+/// How many calls, or lines, and how many bytes of calls may wait for their turn. Lines count also if they
+/// have no call, since they wait for their errors. If there are more, the oldest are forgotten, but never
+/// the latest.
 const MOST: usize = 1 << 14;
 const MOST_BYTES: usize = 16 << 20;
 
@@ -32,21 +33,31 @@ struct Waiting {
 }
 
 impl Incoming {
-    /// The call with this id, which has its answer.
-    pub(super) fn take(&self, id: &RequestId) -> Option<Came> {
+    /// The call that has come to the stack with this request.
+    ///
+    /// Other calls with its id may be there: some that wait for their turn, and some that tower-mcp
+    /// refuses. They keep their keys. With `keys_count`, this also holds if the request's own call has been
+    /// forgotten.
+    pub(super) fn take_request(&self, request: &RouterRequest, keys_count: bool) -> Option<Came> {
         let mut waiting = self.lock();
-        waiting.take_latest(|line, call| line.may_get_named() && call.has_id(id))
+        let may_be = |line: &Line, call: &Came| !line.is_refused() && call.has_id(&request.id);
+        let lines = waiting.lines.iter();
+        let calls = lines.flat_map(|line| line.calls.iter().filter(move |call| may_be(line, call)));
+        let is_sure = only(calls).is_some_and(|call| !(keys_count && call.may_have_key()));
+        waiting.take_latest(|line, call| may_be(line, call) && (is_sure || call.is(request)))
     }
 
-    /// The call that has come to the stack with this request.
-    pub(super) fn take_request(&self, request: &RouterRequest) -> Option<Came> {
+    /// The call that tower-mcp has refused by this error with its id.
+    ///
+    /// The oldest such call, since tower-mcp answers them in their order.
+    pub(super) fn take_named(&self, id: &RequestId, error: Named<'_>) -> Option<Came> {
         let mut waiting = self.lock();
-        let has_id = |call: &Came| call.has_id(&request.id);
-        let calls = waiting.lines.iter().flat_map(|line| &line.calls);
-        if calls.filter(|call| has_id(call)).count() < 2 {
-            return waiting.take_latest(|_, call| has_id(call));
-        }
-        waiting.take_latest(|_, call| has_id(call) && call.is(request))
+        let (line, call) = waiting.reached().enumerate().find_map(|(at, line)| {
+            let mut calls = line.calls.iter();
+            let is_it = |call: &Came| call.has_id(id) && line.may_get_named(call, error);
+            Some((at, calls.position(is_it)?))
+        })?;
+        waiting.take_call(line, call)
     }
 
     /// The calls of the line that has this error for its answer.
@@ -54,15 +65,30 @@ impl Incoming {
     /// A line that is sure to be refused comes first. tower-mcp answers such lines in their order. So
     /// each of them is taken at the latest by its own error, and a batch is taken only if no other line
     /// accounts for the error.
+    ///
+    /// The error of a batch without calls, which is not noted, may take a batch that waits for its turn
+    /// since an earlier session. That one is refused too, unless the client begins a third session before
+    /// its turn.
     pub(super) fn take_unnamed(&self, error: Unnamed<'_>) -> VecDeque<Came> {
         let mut waiting = self.lock();
         let at = |is_refused: bool| {
-            let mut lines = waiting.lines.iter();
+            let mut lines = waiting.reached();
             lines.position(|line| line.is_refused() == is_refused && line.may_get(error))
         };
         let line = at(true).or_else(|| at(false));
         let line = line.and_then(|at| waiting.take_line(at));
         line.map(|line| line.calls).unwrap_or_default()
+    }
+
+    /// The request with this id has its answer. If it is the one to begin a session, lines after it have
+    /// been reached.
+    pub(super) fn reach(&self, id: &RequestId) {
+        let mut waiting = self.lock();
+        let mut lines = waiting.lines.iter().enumerate();
+        let first = lines.find_map(|(at, line)| Some((at, line.begins()?)));
+        if let Some((at, _)) = first.filter(|(_, begins)| *begins == id) {
+            waiting.take_line(at);
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -75,7 +101,6 @@ impl Incoming {
             reader,
             incoming: self.clone(),
             line: Vec::new(),
-            is_early: true,
         }
     }
 
@@ -94,6 +119,12 @@ impl Waiting {
         {
             self.forget_oldest();
         }
+    }
+
+    /// The lines that may have been answered: those before a request to begin a session, which is not
+    /// answered yet.
+    fn reached(&self) -> impl Iterator<Item = &Line> {
+        self.lines.iter().take_while(|line| line.begins().is_none())
     }
 
     fn take_latest(&mut self, is_wanted: impl Fn(&Line, &Came) -> bool) -> Option<Came> {
@@ -131,6 +162,11 @@ impl Waiting {
     }
 }
 
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<T> {
+    let first = items.next();
+    first.filter(|_| items.next().is_none())
+}
+
 fn bytes(line: &Line) -> usize {
     line.calls.iter().map(|call| call.request.len()).sum()
 }
@@ -141,15 +177,12 @@ pub(super) struct IncomingReader<R> {
     incoming: Incoming,
     // The current line so far.
     line: Vec<u8>,
-    // The client has not sent `initialize`.
-    is_early: bool,
 }
 
 impl<R> IncomingReader<R> {
     fn note(&mut self) {
         let line = std::mem::take(&mut self.line);
-        self.is_early = self.is_early && !is_initialize(&line);
-        if let Some(line) = Line::read(&line, self.is_early) {
+        if let Some(line) = Line::read(&line) {
             self.incoming.lock().add(line);
         }
     }

@@ -12,6 +12,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::VecDeque;
 
+/// The method that begins a session.
+const INITIALIZE: &str = "initialize";
+
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The only revision of MCP that has batches.
@@ -25,7 +28,8 @@ pub(super) struct Line {
     is_batch: bool,
     // The first one, in a batch.
     declared: Option<String>,
-    is_early: bool,
+    // The id of a request to begin a session. tower-mcp answers it before it reads the next line.
+    begins: Option<RequestId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +44,17 @@ enum Taken {
     NotRequests,
     /// Each request has an answer of its own. A batch only if its revision has batches.
     Each,
+}
+
+/// An error that names a request, which tower-mcp refused before the stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named<'a> {
+    /// The parameters are not those of this method in this revision.
+    Params { method: &'a str, revision: &'a str },
+    /// The request declares a revision, and the rest of its `_meta` is incomplete or invalid.
+    Meta,
+    /// The server does not support this revision.
+    Revision(&'a str),
 }
 
 /// An error that names no request.
@@ -70,19 +85,17 @@ struct Plain<'a> {
 }
 
 impl Line {
-    /// Reads a line, which is early before the client has sent `initialize`. `None` if nothing is to be
-    /// known of it later.
-    pub(super) fn read(line: &[u8], is_early: bool) -> Option<Self> {
+    /// Reads a line. `None` if nothing is to be known of it later.
+    pub(super) fn read(line: &[u8]) -> Option<Self> {
         // tower-mcp reads over it, too.
         let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-        let mut line = match str::from_utf8(line) {
+        let line = match str::from_utf8(line) {
             Ok(text) => Self::of_text(text.trim())?,
             Err(_) => Self::broken(line),
         };
-        line.is_early = is_early;
         // Its error is not that of another line.
         let has_error = line.taken == Taken::NotJson || line.is_batch && line.is_refused();
-        (!line.calls.is_empty() || has_error).then_some(line)
+        (!line.calls.is_empty() || has_error || line.begins.is_some()).then_some(line)
     }
 
     fn of_text(text: &str) -> Option<Self> {
@@ -91,6 +104,7 @@ impl Line {
         }
         if let Ok(plain) = serde_json::from_str::<Plain<'_>>(text)
             && plain.jsonrpc == "2.0"
+            && plain.method != INITIALIZE
         {
             Method::of_name(plain.method)?;
             let call = Came {
@@ -111,10 +125,15 @@ impl Line {
                     ..Self::of(batch.iter().filter_map(call), Taken::of(text, &message))
                 }
             }
-            one => Self {
-                declared: declared(one).map(str::to_owned),
-                ..Self::of(Came::of(one, || text.into()), Taken::of(text, one))
-            },
+            one => {
+                let taken = Taken::of(text, one);
+                let begins = taken == Taken::Each && one["method"] == INITIALIZE;
+                Self {
+                    declared: declared(one).map(str::to_owned),
+                    begins: RequestId::from_json(&one["id"]).filter(|_| begins),
+                    ..Self::of(Came::of(one, || text.into()), taken)
+                }
+            }
         })
     }
 
@@ -128,7 +147,7 @@ impl Line {
             taken,
             is_batch: false,
             declared: None,
-            is_early: false,
+            begins: None,
         }
     }
 
@@ -152,16 +171,29 @@ impl Line {
                     && matches!(taken, NotRequests | Forbidden | Each)
                     && declared.is_none_or(|declared| declared == revision)
             }
-            Unnamed::Early => self.is_batch && self.is_early && declared.is_none(),
+            Unnamed::Early => self.is_batch && declared.is_none(),
             Unnamed::Revision(revision) => {
                 (self.is_batch || self.is_refused()) && declared == Some(revision)
             }
         }
     }
 
-    /// Whether a call of it may get an error that names the call.
-    pub(super) fn may_get_named(&self) -> bool {
-        !matches!(self.taken, Taken::NotJson | Taken::Invalid)
+    /// Whether this error may be the answer to this call of it.
+    pub(super) fn may_get_named(&self, call: &Came, error: Named<'_>) -> bool {
+        let is_single = !self.is_batch && self.taken != Taken::NotJson;
+        match error {
+            Named::Params { method, revision } => {
+                let is_valid = self.taken != Taken::Invalid;
+                is_single && is_valid && call.has_invalid_params(method, revision)
+            }
+            Named::Meta => self.taken == Taken::Each && call.has_invalid_meta(),
+            Named::Revision(revision) => is_single && declared(&call.read()) == Some(revision),
+        }
+    }
+
+    /// The id of a request to begin a session, if it is one.
+    pub(super) fn begins(&self) -> Option<&RequestId> {
+        self.begins.as_ref()
     }
 }
 
@@ -197,14 +229,4 @@ impl Taken {
 fn declared(request: &Value) -> Option<&str> {
     let revision = request.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
     revision?.as_str()
-}
-
-/// Whether the client begins a session.
-pub(super) fn is_initialize(line: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Head<'a> {
-        method: &'a str,
-    }
-    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
-    serde_json::from_slice::<Head<'_>>(line).is_ok_and(|head| head.method == "initialize")
 }

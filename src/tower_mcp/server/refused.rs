@@ -3,7 +3,10 @@
 //! No service sees them. Over stdio they leave their line too.
 
 use super::{
-    ResilientLayer, ServerAnswer, ServerCall, came::Came, incoming::Incoming, line::Unnamed,
+    ResilientLayer, ServerAnswer, ServerCall,
+    came::Came,
+    incoming::Incoming,
+    line::{Named, Unnamed},
 };
 use crate::{
     failure::BoxError,
@@ -66,15 +69,26 @@ impl Refusals {
     }
 
     fn look_at(&self, Answer { id, error }: Answer) {
-        let Some(error) = error else {
-            // A call that has another answer has reached the stack.
-            return;
-        };
-        let came = match id {
-            Some(id) => self.incoming.take(&id).into_iter().collect(),
-            None => self.incoming.take_unnamed(error.unnamed()),
-        };
-        for came in came {
+        match (id, error) {
+            (None, Some(error)) => {
+                let calls = self.incoming.take_unnamed(error.unnamed());
+                self.refuse(calls, &error);
+            }
+            (Some(id), Some(error)) => {
+                let named = error.named();
+                match named.and_then(|named| self.incoming.take_named(&id, named)) {
+                    Some(call) => self.refuse([call], &error),
+                    None => self.incoming.reach(&id),
+                }
+            }
+            // A call that has a result has reached the stack.
+            (Some(id), None) => self.incoming.reach(&id),
+            (None, None) => {}
+        }
+    }
+
+    fn refuse(&self, calls: impl IntoIterator<Item = Came>, error: &Error) {
+        for came in calls {
             let error = error.clone();
             // The run is over, so there is no receiver.
             let _ = self.refused.send(RefusedCall { came, error });
@@ -82,10 +96,27 @@ impl Refusals {
     }
 }
 
+const PARSE_ERROR: i32 = -32700;
+const INVALID_PARAMS: i32 = -32602;
+const UNSUPPORTED_REVISION: i32 = -32022;
+
 impl Error {
+    /// `None` if tower-mcp has no such error for a call before the stack.
+    fn named(&self) -> Option<Named<'_>> {
+        let params = || {
+            let rest = self.message.strip_prefix("invalid `")?;
+            let (method, rest) = rest.split_once("` params for MCP ")?;
+            let (revision, _) = rest.split_once(": ")?;
+            Some(Named::Params { method, revision })
+        };
+        match self.code {
+            INVALID_PARAMS => Some(params().unwrap_or(Named::Meta)),
+            UNSUPPORTED_REVISION => Some(Named::Revision(self.requested())),
+            _ => None,
+        }
+    }
+
     fn unnamed(&self) -> Unnamed<'_> {
-        const PARSE_ERROR: i32 = -32700;
-        const UNSUPPORTED_REVISION: i32 = -32022;
         let said = &*self.message;
         let batch = || {
             let rest = said.strip_prefix("MCP ")?;
@@ -93,12 +124,15 @@ impl Error {
         };
         match self.code {
             PARSE_ERROR => Unnamed::Parse,
-            UNSUPPORTED_REVISION => {
-                Unnamed::Revision(self.data["requested"].as_str().unwrap_or_default())
-            }
+            UNSUPPORTED_REVISION => Unnamed::Revision(self.requested()),
             _ if said.ends_with("for a batch before protocol negotiation") => Unnamed::Early,
             _ => batch().map_or(Unnamed::Request, Unnamed::Batch),
         }
+    }
+
+    /// The revision that is not supported.
+    fn requested(&self) -> &str {
+        self.data["requested"].as_str().unwrap_or_default()
     }
 }
 

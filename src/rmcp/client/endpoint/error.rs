@@ -195,7 +195,8 @@ impl HttpRefusal {
             failure.doubt_session();
         }
         if self.is_of_gateway() {
-            failure = failure.of_gateway();
+            // The names that the user adds are looked up later, and do not change that.
+            failure = failure.attributed_to(Witness::Hearsay);
         }
         failure.with_retry_after(self.hint(said.as_ref()))
     }

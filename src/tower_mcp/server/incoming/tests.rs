@@ -1,4 +1,4 @@
-use super::{Incoming, MOST, MOST_BYTES};
+use super::{Came, Incoming, MOST, MOST_BYTES};
 use crate::call::{IdempotencyKey, InvalidKey, KEY_META};
 use ::tower_mcp::{
     RouterRequest,
@@ -24,9 +24,20 @@ async fn read(lines: &str) -> Incoming {
     incoming
 }
 
+/// A call that came, for its request.
+fn take(incoming: &Incoming, id: &RequestId) -> Option<Came> {
+    let params = serde_json::from_value(json!({"name": "book"}));
+    let request = RouterRequest {
+        id: id.clone(),
+        inner: McpRequest::CallTool(params.expect("a call")),
+        extensions: Extensions::new(),
+    };
+    incoming.take_request(&request, false)
+}
+
 /// The key of a call that came.
 fn key(incoming: &Incoming, id: &RequestId) -> Option<Result<IdempotencyKey, InvalidKey>> {
-    incoming.take(id)?.key()
+    take(incoming, id)?.key()
 }
 
 fn text(incoming: &Incoming, id: &RequestId) -> Option<String> {
@@ -51,7 +62,7 @@ async fn keys_are_found_by_the_ids_of_their_requests() {
     let came = read(&lines.concat()).await;
     let first = RequestId::Number(1);
     assert_eq!(text(&came, &first).as_deref(), Some("order-1"));
-    assert!(came.take(&first).is_none(), "it is taken once");
+    assert!(take(&came, &first).is_none(), "it is taken once");
     let id = RequestId::String("1".to_owned());
     assert_eq!(text(&came, &id).as_deref(), Some("order-2"));
     assert_eq!(key(&came, &RequestId::Number(2)), None);
@@ -79,9 +90,9 @@ async fn calls_that_nobody_takes_are_bounded_in_bytes() {
     let lines = (0..20).map(|id| call(&json!(id), &json!({"blob": blob})));
     let came = read(&lines.collect::<String>()).await;
     assert!(came.lock().bytes <= MOST_BYTES);
-    assert!(came.take(&RequestId::Number(12)).is_none());
+    assert!(take(&came, &RequestId::Number(12)).is_none());
     for id in 13..20 {
-        assert!(came.take(&RequestId::Number(id)).is_some(), "{id}");
+        assert!(take(&came, &RequestId::Number(id)).is_some(), "{id}");
     }
     assert_eq!(came.lock().bytes, 0);
 
@@ -104,7 +115,7 @@ async fn a_call_never_gets_the_key_of_an_earlier_one_with_its_id() {
         format!("{call}\n")
     };
     let request = |title: &str| {
-        let params = json!({"name": "book", "arguments": {"title": title}});
+        let params = json!({"name": "book", "arguments": {"title": title}, "_meta": {}});
         RouterRequest {
             id: RequestId::Number(1),
             inner: McpRequest::CallTool(serde_json::from_value(params).expect("a call")),
@@ -118,10 +129,12 @@ async fn a_call_never_gets_the_key_of_an_earlier_one_with_its_id() {
     ];
     let came = read(&lines.concat()).await;
     let key = |title: &str| {
-        let key = came.take_request(&request(title))?.key()?;
+        let key = came.take_request(&request(title), true)?.key()?;
         Some(key.expect("a key").as_str().to_owned())
     };
     assert_eq!(key("Dune").as_deref(), Some("second"));
+    assert_eq!(key("Dune").as_deref(), Some("first"));
+    assert_eq!(key("Dune"), None, "the last one is of another request");
     assert_eq!(key("Emma").as_deref(), Some("stale"));
 }
 
@@ -129,6 +142,6 @@ async fn a_call_never_gets_the_key_of_an_earlier_one_with_its_id() {
 async fn calls_that_nobody_takes_are_bounded() {
     let lines = (0..=MOST).map(|id| call(&json!(id), &json!({KEY_META: "order"})));
     let came = read(&lines.collect::<String>()).await;
-    assert!(came.take(&RequestId::Number(0)).is_none());
-    assert!(came.take(&RequestId::Number(1)).is_some());
+    assert!(take(&came, &RequestId::Number(0)).is_none());
+    assert!(take(&came, &RequestId::Number(1)).is_some());
 }

@@ -1,6 +1,8 @@
 //! Lines of stdin that tower-mcp refuses as a whole, among calls with keys.
 
 mod lines;
+mod same_id;
+mod sessions;
 
 use self::lines::{
     NEW, OLD, Row, batch_rows, batches_and_garbage, call, declares, initialize, no_calls, row,
@@ -77,23 +79,6 @@ async fn serve(lines: &[String]) -> Served {
     let (ended, ()) = tokio::join!(serving, client);
     ended.expect("a normal end");
     std::mem::take(&mut *kept.lock().expect("no panic"))
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_success_takes_nothing_from_a_call_that_waits_with_the_same_id() {
-    let numbered = |number: u8, key: &str| {
-        let arguments = format!(r#""name":"book","arguments":{{"n":{number}}}"#);
-        call("1", key).replace(r#""name":"book""#, &arguments)
-    };
-    let lines = [
-        initialize(NEW),
-        numbered(1, "first"),
-        call("2", "second"),
-        numbered(3, "third"),
-    ];
-    let served = serve(&lines).await;
-    assert_eq!(served.ran, ["first", "second", "third"]);
-    assert_eq!(served.log, ["1 ran", "2 ran", "1 ran"]);
 }
 
 #[tokio::test(start_paused = true)]
