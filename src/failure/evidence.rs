@@ -52,6 +52,8 @@ pub(super) struct Evidence {
     permitted_by: Witness,
     // Whether the failure may be about another call. Then only the author's claims count.
     is_passed_on: bool,
+    // Whether it comes from a party between client and server that does not know whether the call ran.
+    is_of_gateway: bool,
 }
 
 impl Evidence {
@@ -63,6 +65,7 @@ impl Evidence {
             retryable: None,
             permitted_by: Witness::Hearsay,
             is_passed_on: false,
+            is_of_gateway: false,
         }
     }
 
@@ -94,12 +97,7 @@ impl Evidence {
     fn attribute(&mut self, witness: Witness) {
         self.reached_by = witness;
         self.permitted_by = witness;
-        self.is_passed_on = match witness {
-            Witness::Hearsay => true,
-            Witness::Author => false,
-            // A layer does not know what its inner service passes on.
-            Witness::Connection | Witness::Server | Witness::Store => self.is_passed_on,
-        };
+        self.is_passed_on = witness == Witness::Hearsay;
     }
 }
 
@@ -189,9 +187,19 @@ impl Failure {
         self.inner.evidence.is_passed_on
     }
 
+    /// Marks a failure that a gateway reports. What it says never shows whether the call ran, also if
+    /// it is read again with other names.
+    #[cfg(feature = "rmcp-client-http")]
+    pub(crate) fn of_gateway(mut self) -> Self {
+        self.inner.evidence.is_of_gateway = true;
+        self.attributed_to(Witness::Hearsay)
+    }
+
     /// Resets the claims that were reset in another failure from the same error.
-    pub(crate) fn passed_on_like(self, other: &Self) -> Self {
-        if other.inner.evidence.is_passed_on {
+    pub(crate) fn passed_on_like(mut self, other: &Self) -> Self {
+        let theirs = other.inner.evidence;
+        self.inner.evidence.is_of_gateway = theirs.is_of_gateway;
+        if theirs.is_passed_on || theirs.is_of_gateway {
             return self.across(Border::Handler);
         }
         self

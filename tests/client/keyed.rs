@@ -1,10 +1,11 @@
 //! Calls with a key are repeated even if they may have run, and run once.
 
-use crate::support::{Scripted, scripted, within};
+mod elsewhere;
+
 use mcp_resilience::{
     ResilienceLayer,
     backoff::{Backoff, Jitter},
-    call::{IdempotencyKey, KEY_META},
+    call::IdempotencyKey,
     call_log::CallLogLayer,
     idempotency::{IdempotencyLayer, REPLAYED_META},
     policy::Policy,
@@ -12,7 +13,7 @@ use mcp_resilience::{
     retry::{RetryBuilder, RetryLayer},
     rmcp::{
         Answer, Request, Resilient,
-        client::{Client, ClientBuilder, Http, line_transport, transport_fn},
+        client::{Client, ClientBuilder, line_transport, transport_fn},
     },
 };
 use rmcp::{
@@ -367,45 +368,6 @@ async fn a_call_is_not_repeated_on_a_server_that_does_not_know_its_key() {
         let (text, _) = text(answer.unwrap());
         assert!(text.contains("may have run"), "{text}");
         assert_eq!(office.sold().len(), 1);
-    }
-}
-
-#[tokio::test]
-async fn a_call_that_did_not_run_is_made_again_on_a_server_that_does_not_know_its_key() {
-    for next in [Some("two"), None] {
-        let server = Scripted::start(move |seen, before| match (seen.method(), before) {
-            ("initialize", _) => {
-                let store = [Some("one"), next][before.min(1)];
-                let honoured = store.map(|store| json!({"key": KEY_META, "store": store}));
-                let name = "io.crates.mcp-resilience/idempotency";
-                let experimental = honoured.map_or(json!({}), |honoured| json!({name: honoured}));
-                let info = json!({
-                    "protocolVersion": "2025-11-25",
-                    "capabilities": {"tools": {}, "experimental": experimental},
-                    "serverInfo": {"name": "restarted", "version": "1"},
-                });
-                let mut response = scripted::result(&seen.message["id"], &info);
-                let session = before.to_string().parse().unwrap();
-                response.headers_mut().insert("mcp-session-id", session);
-                Some(response)
-            }
-            // It refuses the call, which belongs to a session from before its restart.
-            ("tools/call", 0) => {
-                let mut response = scripted::status(404);
-                *response.body_mut() = "Session not found".into();
-                Some(response)
-            }
-            _ => None,
-        });
-        let server = server.await;
-        let client = Client::builder(Http::new(&*server.url)).idempotency_keys();
-        let client = within("a connection", client.connect()).await.unwrap();
-        let answer = within("an answer", client.call_tool(tool("book"))).await;
-        assert_eq!(text(answer.unwrap()).0, "fine");
-        let calls = server.seen().into_iter();
-        let mut calls = calls.filter(|seen| seen.method() == "tools/call");
-        assert!(calls.all(|seen| !seen.message["params"]["_meta"][KEY_META].is_null()));
-        assert_eq!(server.count("tools/call"), 2);
     }
 }
 

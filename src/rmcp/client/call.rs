@@ -75,16 +75,17 @@ impl ClientCall {
     ///
     /// # Errors
     ///
-    /// If it repeats a call whose tool is listed differently since, or a call that may have run and that
-    /// only an earlier server would recognize.
+    /// If it repeats a call whose tool is listed differently since, or a call that may have run on a server
+    /// that does not share its keys with this one.
     pub(super) fn begin(&self, honoured: Option<&Honoured>) -> Result<(), Failure> {
         if !self.level.begin() {
             return Ok(());
         }
-        let is_unknown = self.honoured.is_some() && self.honoured.as_ref() != honoured;
-        if is_unknown && self.level.may_have_run() {
-            let message = "another server answers now, which does not know the key of the call, so the call \
-                           was not made again";
+        let may_run_twice = self.level.may_have_run_elsewhere()
+            || (self.level.may_have_run() && self.is_unknown(honoured));
+        if may_run_twice {
+            let message = "the call may have run, and the server that answers now may not recognize its key, \
+                           so the call was not made again";
             let mut failure = Failure::unavailable(None).with_message(message).not_sent();
             // It would not work on the next connection either.
             failure.set_stopped(Stopped::MayHaveRun);
@@ -100,6 +101,11 @@ impl ClientCall {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether a server with this capability does not recognize the key of the call.
+    fn is_unknown(&self, honoured: Option<&Honoured>) -> bool {
+        self.honoured.is_some() && self.honoured.as_ref() != honoured
     }
 
     /// Listens to the reports of the new attempt, under a token of its own.
@@ -125,9 +131,10 @@ impl ClientCall {
         *meta = Some(injected).filter(|meta| !meta.0.0.is_empty());
     }
 
-    /// The call is sent: until its failure says otherwise, it may have run.
-    pub(super) fn sent(&self) -> Sent {
-        let may_have_run = self.level.set_may_have_run(true);
+    /// The call is sent to a server with this capability: until its failure says otherwise, it may have
+    /// run there.
+    pub(super) fn sent(&self, honoured: Option<&Honoured>) -> Sent {
+        let may_have_run = self.level.sent(self.is_unknown(honoured));
         Sent {
             level: (!may_have_run).then(|| self.level.clone()),
         }
@@ -267,7 +274,7 @@ impl Sent {
     pub(super) fn answered(self, answer: &Result<Answer, Failure>) {
         let did_not_run = |failure: &Failure| failure.delivery().did_not_run();
         if let (Some(level), true) = (self.level, answer.as_ref().is_err_and(did_not_run)) {
-            level.set_may_have_run(false);
+            level.did_not_run();
         }
     }
 }

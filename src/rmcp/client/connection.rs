@@ -301,7 +301,7 @@ impl Service<ClientCall> for Connection {
         // Here, since the ticker belongs to the new attempt.
         let listening = call.listen(&inner.parts.incoming);
         Box::pin(async move {
-            let (keyed, sent) = (call.keyed().cloned(), call.sent());
+            let (keyed, sent) = (call.keyed().cloned(), call.sent(inner.honoured.as_ref()));
             let answer = inner.send(call.into_request(), keyed).await;
             sent.answered(&answer);
             match listening.wait() {

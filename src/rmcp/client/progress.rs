@@ -61,6 +61,7 @@ struct Told {
     sink: Option<Sink>,
     has_begun: AtomicBool,
     may_have_run: AtomicBool,
+    may_have_run_elsewhere: AtomicBool,
 }
 
 /// An attempt gets reports until this is dropped.
@@ -192,9 +193,25 @@ impl Level {
         self.0.may_have_run.load(Relaxed)
     }
 
-    /// Notes whether an attempt may have run it. Returns what was noted before.
-    pub(super) fn set_may_have_run(&self, may_have_run: bool) -> bool {
-        self.0.may_have_run.swap(may_have_run, Relaxed)
+    /// Whether an attempt may have run it on a server that does not recognize the key of the call. Then
+    /// no other server recognizes that run.
+    pub(super) fn may_have_run_elsewhere(&self) -> bool {
+        self.0.may_have_run_elsewhere.load(Relaxed)
+    }
+
+    /// Notes that an attempt may run it, and whether on such a server. Returns whether an earlier attempt
+    /// may have run it.
+    pub(super) fn sent(&self, is_elsewhere: bool) -> bool {
+        if is_elsewhere {
+            self.0.may_have_run_elsewhere.store(true, Relaxed);
+        }
+        self.0.may_have_run.swap(true, Relaxed)
+    }
+
+    /// Notes that no attempt has run it.
+    pub(super) fn did_not_run(&self) {
+        self.0.may_have_run_elsewhere.store(false, Relaxed);
+        self.0.may_have_run.store(false, Relaxed);
     }
 
     fn tell(&self, report: &ProgressNotificationParam) {

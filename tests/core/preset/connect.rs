@@ -6,7 +6,7 @@ use mcp_resilience::{
     Class, Failure, ResilienceLayer,
     backoff::Jitter,
     call_log::CallLogLayer,
-    classify::ClassifyLayer,
+    classify::{ClassifyLayer, Vocabulary},
     failure::{RpcError, Stopped},
     preset::{Connected, Connection},
     reconnect::{ReconnectBuilder, ReconnectHandle, ReconnectLayer},
@@ -19,7 +19,7 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tower::{BoxError, Service, ServiceExt, service_fn};
+use tower::{BoxError, Layer, Service, ServiceBuilder, ServiceExt, service_fn, util::MapErrLayer};
 
 type Step = Result<Answer, BoxError>;
 
@@ -235,6 +235,49 @@ async fn the_connectors_own_errors_are_named_by_the_same_rules() {
         assert_eq!(handle.generation(), 0);
         assert_eq!(*dialled.lock().unwrap(), dials, "E{number}");
     }
+}
+
+/// The error of a layer that does not unwrap what is inside it.
+#[derive(Debug, thiserror::Error)]
+#[error("the layer failed")]
+struct Wrapped(#[source] Failure);
+
+#[tokio::test(start_paused = true)]
+async fn a_protocol_error_passes_a_layer_that_wraps_it() {
+    let missing = RpcError::new(-32601, "no such method", None);
+    let connection = Script::new([Err(missing.clone().into())]);
+    let connector = service_fn(move |()| {
+        let connection = connection.clone();
+        async { Ok::<_, BoxError>(connection) }
+    });
+    let resilience = ResilienceLayer::builder()
+        .log(CallLogLayer::off())
+        .layer_inside(MapErrLayer::new(Wrapped))
+        .build()
+        .unwrap();
+    let (stack, _) = resilience.connect(&settings().build().unwrap(), connector);
+    let failure = stack.oneshot(Call::tool("pay")).await.unwrap_err();
+    assert_eq!(failure.class(), Class::Protocol);
+    assert_eq!(failure.rpc_error(), Some(&missing));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_the_users_names_find_outside_the_connection_is_still_the_servers() {
+    let refused = || rpc(-32000, "busy", Some(json!({"reason": "rate_limited"})));
+    let connection = Script::new([Err(refused()), Ok(fine())]);
+    let counted = connection.clone();
+    let connector = service_fn(move |()| {
+        let connection = ClassifyLayer::new().layer(connection.clone());
+        async { Ok::<_, BoxError>(connection) }
+    });
+    let reconnect = settings().build().unwrap().layer(connector);
+    let names = Vocabulary::new().code_field("reason");
+    let stack = ServiceBuilder::new()
+        .layer(RetryLayer::new())
+        .layer(ClassifyLayer::new().vocabulary(names))
+        .service(reconnect);
+    assert_eq!(stack.oneshot(Call::tool("pay")).await.unwrap(), fine());
+    assert_eq!(counted.calls().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]

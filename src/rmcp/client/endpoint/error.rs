@@ -195,8 +195,7 @@ impl HttpRefusal {
             failure.doubt_session();
         }
         if self.is_of_gateway() {
-            // The names that the user adds are looked up later, and do not change that.
-            failure = failure.attributed_to(Witness::Hearsay);
+            failure = failure.of_gateway();
         }
         failure.with_retry_after(self.hint(said.as_ref()))
     }
