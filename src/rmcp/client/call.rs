@@ -32,7 +32,7 @@ pub struct ClientCall {
     options: Option<Arc<CallOptions>>,
     // Only if the server runs the call once even if it is sent several times.
     keyed: Option<KeyedCall>,
-    // For a call that may be repeated because of its server's hints.
+    // The capability of the server that recognizes the key. `None` if all servers do, or without a key.
     honoured: Option<Honoured>,
 }
 
@@ -144,11 +144,10 @@ impl ClientCall {
         self.request
     }
 
-    /// Stores the server's idempotency capability, and whether it honours keys.
-    pub(super) fn note_honoured(&mut self) -> bool {
-        let catalog = self.source.as_ref().map(|(catalog, _)| catalog);
-        self.honoured = catalog.and_then(Catalog::honoured);
-        self.honoured.is_some()
+    /// The capability of its server, if that honours keys.
+    pub(super) fn honoured(&self) -> Option<Honoured> {
+        let (catalog, _) = self.source.as_ref()?;
+        catalog.honoured()
     }
 
     pub(super) fn set_key(&mut self, key: &IdempotencyKey) {
@@ -156,9 +155,11 @@ impl ClientCall {
         meta.0.0.insert(KEY_META.to_owned(), key.as_str().into());
     }
 
-    /// From here on, the call runs once even if it is sent several times.
-    pub(super) fn set_keyed(&mut self, keyed: KeyedCall) {
+    /// From here on, the call runs once even if it is sent several times, to servers with this
+    /// capability. `None` for all servers.
+    pub(super) fn set_keyed(&mut self, keyed: KeyedCall, honoured: Option<Honoured>) {
         self.keyed = Some(keyed);
+        self.honoured = honoured;
     }
 
     pub(super) fn keyed(&self) -> Option<&KeyedCall> {

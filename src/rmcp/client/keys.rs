@@ -19,12 +19,12 @@ impl Keys {
     /// Gives a call a key, if it has none. From then on it may be repeated even if it may have run,
     /// and a limit of time does not cancel its attempts at the server.
     pub(super) fn give(self, call: &mut ClientCall, abandoned: &Abandoned) -> Option<KeyedCall> {
-        let is_wanted = match self {
-            Self::None => false,
-            Self::IfHonoured => call.note_honoured(),
-            Self::Always => true,
+        let honoured = match self {
+            Self::None => return None,
+            Self::IfHonoured => Some(call.honoured()?),
+            Self::Always => None,
         };
-        if !is_wanted || call.method() != Method::CallTool || call.hints().may_repeat() {
+        if call.method() != Method::CallTool || call.hints().may_repeat() {
             return None;
         }
         match call.idempotency_key() {
@@ -34,7 +34,7 @@ impl Keys {
             Some(Err(_)) => return None,
         }
         let keyed = abandoned.new_call();
-        call.set_keyed(keyed.clone());
+        call.set_keyed(keyed.clone(), honoured);
         Some(keyed)
     }
 

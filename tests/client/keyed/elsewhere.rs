@@ -129,3 +129,13 @@ async fn a_call_whose_first_attempt_may_have_run_on_such_a_server_is_not_made_ag
         assert_eq!(server.count("initialize"), 3);
     }
 }
+
+#[tokio::test]
+async fn a_call_that_needs_no_key_is_made_again_on_any_server() {
+    for other in [Some("two"), None] {
+        let server = servers([Some("one"), other], &[Cut]).await;
+        let client = connect(&server).await;
+        assert_eq!(call(&client, "look").await, "fine");
+        assert_eq!(server.count("tools/call"), 2);
+    }
+}
