@@ -29,6 +29,7 @@ mod probing;
 mod progress;
 mod refusals;
 mod requests;
+mod restored;
 mod rmcp_texts;
 mod sessions;
 mod signals;

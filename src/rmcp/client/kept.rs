@@ -45,7 +45,10 @@ pub(super) struct Kept(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    subscriptions: BTreeMap<String, SubscribeRequestParams>,
+    /// Those that the server has confirmed, by their URIs.
+    confirmed: BTreeMap<String, SubscribeRequestParams>,
+    /// Those whose requests have no answer yet. There may be several for one URI.
+    unanswered: Vec<Arc<SubscribeRequestParams>>,
     level: Option<SetLevelRequestParams>,
     on_connect: Option<OnConnect>,
 }
@@ -55,18 +58,18 @@ impl Kept {
         self.0.lock().on_connect = Some(run);
     }
 
-    /// Keeps a subscription. If it is new, it is removed again unless the server answers.
+    /// Keeps a subscription as long as the server may still confirm it.
     pub(super) fn subscribe(&self, params: SubscribeRequestParams) -> Unanswered<'_> {
-        let uri = params.uri.clone();
-        let before = self.0.lock().subscriptions.insert(uri.clone(), params);
-        Unanswered {
-            kept: self,
-            uri: before.is_none().then_some(uri),
-        }
+        let params = Arc::new(params);
+        self.0.lock().unanswered.push(Arc::clone(&params));
+        Unanswered { kept: self, params }
     }
 
+    /// Removes a subscription, also if the server has not confirmed it yet.
     pub(super) fn unsubscribe(&self, uri: &str) {
-        self.0.lock().subscriptions.remove(uri);
+        let mut state = self.0.lock();
+        state.confirmed.remove(uri);
+        state.unanswered.retain(|params| params.uri != uri);
     }
 
     pub(super) fn set_level(&self, params: SetLevelRequestParams) {
@@ -86,8 +89,11 @@ impl Kept {
     ) {
         let (subscriptions, level, on_connect) = {
             let state = self.0.lock();
-            let subscriptions: Vec<_> = state.subscriptions.values().cloned().collect();
-            (subscriptions, state.level.clone(), state.on_connect.clone())
+            (
+                state.subscriptions(),
+                state.level.clone(),
+                state.on_connect.clone(),
+            )
         };
         if subscriptions.is_empty() && level.is_none() && on_connect.is_none() {
             return;
@@ -123,25 +129,48 @@ impl Kept {
     }
 }
 
-/// A subscription that the server has not confirmed.
+impl State {
+    /// One for each URI.
+    fn subscriptions(&self) -> Vec<SubscribeRequestParams> {
+        let unanswered = self.unanswered.iter().map(|params| &**params);
+        let all = unanswered.chain(self.confirmed.values());
+        let all: BTreeMap<_, _> = all.map(|params| (&params.uri, params)).collect();
+        all.into_values().cloned().collect()
+    }
+
+    /// The server has confirmed a request. Its subscription is kept, unless it was removed meanwhile.
+    fn confirm(&mut self, request: &Arc<SubscribeRequestParams>) {
+        if self.forget(request) {
+            let params = (**request).clone();
+            self.confirmed.insert(params.uri.clone(), params);
+        }
+    }
+
+    /// Forgets a request. Returns whether it was still known.
+    fn forget(&mut self, request: &Arc<SubscribeRequestParams>) -> bool {
+        let before = self.unanswered.len();
+        self.unanswered
+            .retain(|params| !Arc::ptr_eq(params, request));
+        self.unanswered.len() < before
+    }
+}
+
+/// A request for a subscription that has no answer yet. It is forgotten when this is dropped.
 #[must_use]
 pub(super) struct Unanswered<'a> {
     kept: &'a Kept,
-    // Set if it is new.
-    uri: Option<String>,
+    params: Arc<SubscribeRequestParams>,
 }
 
 impl Unanswered<'_> {
-    pub(super) fn keep(mut self) {
-        self.uri = None;
+    pub(super) fn confirm(self) {
+        self.kept.0.lock().confirm(&self.params);
     }
 }
 
 impl Drop for Unanswered<'_> {
     fn drop(&mut self) {
-        if let Some(uri) = &self.uri {
-            self.kept.unsubscribe(uri);
-        }
+        self.kept.0.lock().forget(&self.params);
     }
 }
 
@@ -164,7 +193,7 @@ impl fmt::Debug for OnConnect {
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("State")
-            .field("subscriptions", &self.subscriptions.len())
+            .field("subscriptions", &self.confirmed.len())
             .finish_non_exhaustive()
     }
 }

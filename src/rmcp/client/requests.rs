@@ -158,14 +158,14 @@ impl Client {
     /// # Errors
     ///
     /// Those of [`with_peer`](Self::with_peer). A subscription is not kept if it failed, or if the future
-    /// was dropped before the answer.
+    /// was dropped before the answer. An earlier one to the same resource stays.
     pub async fn subscribe(&self, params: SubscribeRequestParams) -> Result<(), Failure> {
         let kept = &self.parts.shared.kept;
         // Stored first, so that a connection that is made in the meantime gets it.
         let unanswered = kept.subscribe(params.clone());
         let ask = |peer: Peer<RoleClient>, params| async move { peer.subscribe(params).await };
         self.ask(&params, ask).await?;
-        unanswered.keep();
+        unanswered.confirm();
         Ok(())
     }
 
