@@ -1,9 +1,9 @@
 //! The subscriptions that are restored on a new connection.
 
-use crate::support::{MS, SECOND, reconnect, within};
+use crate::support::{MS, SECOND, Traced, reconnect, within};
 use mcp_resilience::{
     Failure,
-    rmcp::client::{Client, Connector, line_transport, transport_fn},
+    rmcp::client::{Client, ClientBuilder, Connector, line_transport, transport_fn},
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
@@ -12,15 +12,18 @@ use rmcp::{
 };
 use std::{
     collections::VecDeque,
-    future::pending,
+    future::{pending, ready},
     io,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
     time::Duration,
 };
 use tokio::{
     io::{duplex, split},
     task::JoinHandle,
-    time::sleep,
+    time::{Instant, sleep},
 };
 
 /// What happens to a request for a subscription.
@@ -48,6 +51,7 @@ struct Seen {
     subscribed: Vec<usize>,
     /// The fates of the next ones. Later ones are confirmed.
     fates: VecDeque<Fate>,
+    is_mute: bool,
 }
 
 impl Library {
@@ -77,9 +81,13 @@ impl Library {
         })
     }
 
+    fn builder(&self) -> ClientBuilder<impl Connector + use<>> {
+        Client::builder(self.connector()).reconnect(reconnect().build().unwrap())
+    }
+
     async fn connect(&self) -> Client {
-        let client = Client::builder(self.connector()).reconnect(reconnect().build().unwrap());
-        within("a connection", client.connect()).await.unwrap()
+        let client = self.builder().connect();
+        within("a connection", client).await.unwrap()
     }
 
     fn subscribed(&self) -> Vec<usize> {
@@ -117,7 +125,8 @@ impl ServerHandler for Library {
         let fate = {
             let mut seen = self.seen.lock().unwrap();
             seen.subscribed.push(self.connection);
-            seen.fates.pop_front().unwrap_or(Confirmed)
+            let rest = if seen.is_mute { Unanswered } else { Confirmed };
+            seen.fates.pop_front().unwrap_or(rest)
         };
         match fate {
             Confirmed => Ok(()),
@@ -228,4 +237,36 @@ async fn a_subscription_that_was_removed_before_its_answer_is_not_restored() {
     within("an answer", subscribing).await.unwrap().unwrap();
     renew(&client).await;
     assert_eq!(library.subscribed(), [1]);
+}
+
+/// Each takes half of the time that is left, down to 10 ms.
+#[tokio::test(start_paused = true)]
+async fn subscriptions_for_which_a_dial_has_no_time_are_left_out_with_one_warning() {
+    let library = Library::default();
+    let hooked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&hooked);
+    let client = library.builder().on_connect(move |_| {
+        count.fetch_add(1, Relaxed);
+        ready(Ok::<_, Failure>(()))
+    });
+    let client = within("a connection", client.connect()).await.unwrap();
+    for number in 0..40 {
+        let params = SubscribeRequestParams::new(format!("file:///{number}"));
+        within("an answer", client.subscribe(params)).await.unwrap();
+    }
+    library.seen.lock().unwrap().is_mute = true;
+    let traced = Traced::begin();
+    let begun = Instant::now();
+
+    renew(&client).await;
+
+    // The start timeout.
+    assert!(begun.elapsed() <= 10 * SECOND, "{:?}", begun.elapsed());
+    assert_eq!(hooked.load(Relaxed), 2);
+    let made = library.subscribed().len() - 40;
+    assert_eq!(made, 10);
+    let events = traced.end();
+    let left_out = events.iter().map(|event| &event["fields"]["left_out"]);
+    let left_out: Vec<_> = left_out.filter(|left_out| !left_out.is_null()).collect();
+    assert_eq!(left_out, [30], "{events:#?}");
 }

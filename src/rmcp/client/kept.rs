@@ -19,6 +19,9 @@ use tokio::{
     time::{self, Instant, error::Elapsed},
 };
 
+/// A subscription is not restored in less time than this.
+const SHORTEST: Duration = Duration::from_millis(10);
+
 type Done = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
 
 /// The user's hook for new connections.
@@ -80,7 +83,8 @@ impl Kept {
     /// failure is logged, and the connection is used.
     ///
     /// No request takes more than half of the time that is left, so that one that hangs leaves some
-    /// for the rest. The first may wait for the standing stream, for half of its own time.
+    /// for the rest. The first may wait for the standing stream, for half of its own time. Once almost
+    /// nothing is left, the other subscriptions are left out.
     pub(super) async fn restore(
         &self,
         peer: &Peer<RoleClient>,
@@ -101,9 +105,20 @@ impl Kept {
         opening.end_within(limit / 4);
         let begun = Instant::now();
         let remains = || limit.saturating_sub(begun.elapsed());
-        for params in subscriptions {
+        let mut subscriptions = subscriptions.into_iter();
+        while remains() >= SHORTEST
+            && let Some(params) = subscriptions.next()
+        {
             let made = time::timeout(remains() / 2, peer.subscribe(params)).await;
             warn(made, "a subscription was not restored");
+        }
+        let left_out = subscriptions.len();
+        if left_out > 0 {
+            tracing::warn!(
+                left_out = left_out as u64,
+                "a new connection was not restored completely: there was no time for some \
+                 subscriptions"
+            );
         }
         if let Some(params) = level {
             let made = time::timeout(remains() / 2, peer.set_level(params)).await;
