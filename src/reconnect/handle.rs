@@ -6,6 +6,7 @@ use super::{
 };
 use crate::failure::{BoxError, Failure};
 use std::{fmt, future, sync::Arc, thread};
+use tokio::time::Instant;
 
 /// Watches a connection, makes requests on it, and can renew or end it.
 ///
@@ -154,14 +155,24 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         Fut: Future<Output = Result<T, E>>,
         E: Into<BoxError>,
     {
+        let mut found = self.shared.connection();
+        // One for all connections that are lost before the request is made.
+        let ticket = match found {
+            Some(_) => self.shared.patient_ticket(),
+            None => self.shared.ticket(),
+        };
         let (connection, generation) = loop {
-            let (connection, generation) = match self.shared.connection() {
+            let (connection, generation) = match found.take() {
                 Some(found) => found,
-                None => Arc::clone(&self.shared).wait(self.shared.ticket()).await?,
+                None => Arc::clone(&self.shared).wait(ticket).await?,
             };
             ready(connection.clone()).await;
             if !self.shared.is_retired(generation) {
                 break (connection, generation);
+            }
+            // Other callers may dial all the time.
+            if ticket.until <= Instant::now() {
+                return Err(self.shared.tell(|machine| machine.too_late(&ticket)));
             }
         };
         // From here on: before, nothing is sent.
