@@ -179,9 +179,9 @@ impl<C: Connector> ClientBuilder<C> {
             .reconnect
             .with_dial_timeout_of(limit)
             .with_probe(|connection: Connection| async move { connection.probe().await });
-        // As long as a call waits for readiness after a dial, so that no such wait ends too early.
         let ready_timeout = self.resilience.ready_timeout_of_a_call(&reconnect);
         let shared = Shared {
+            // The least that a call waits for readiness after a dial; a longer opening would fail that call.
             longest_opening: ready_timeout / 2,
             dial_timeout: reconnect.dial_timeout(),
             ..Shared::new(self.catalog).with_policies(self.resilience.policies())
