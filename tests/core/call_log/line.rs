@@ -22,18 +22,18 @@ async fn line_of(call: Call, step: Result<Answer, BoxError>) -> Value {
     lines.only()
 }
 
+/// In the order of the alphabet.
 fn keys(line: &Value) -> Vec<&str> {
-    line.as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect()
+    let line = line.as_object().unwrap();
+    let mut keys: Vec<_> = line.keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
 }
 
 #[tokio::test(start_paused = true)]
 async fn unknown_fields_are_left_out() {
     let line = line_of(Call::tool("t"), Ok(Answer::ok("Dune"))).await;
-    let mut expected = [
+    let expected = [
         "arguments",
         "attempts",
         "call_id",
@@ -48,7 +48,6 @@ async fn unknown_fields_are_left_out() {
         "tool",
         "waited_ms",
     ];
-    expected.sort_unstable();
     assert_eq!(keys(&line), expected);
 }
 

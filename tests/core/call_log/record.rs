@@ -53,7 +53,7 @@ async fn look(
 }
 
 fn full() -> Call {
-    let mut call = Call::tool("pay").arguments(json!({"to": "Emma", "pin": 1234}));
+    let mut call = Call::tool("pay").arguments(json!({"pin": 1234, "to": "Emma"}));
     call.request_id = Some(json!("r\"1"));
     call.session_id = Some("b7c1".to_owned());
     let trace = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
