@@ -1,6 +1,6 @@
 use super::{
     came::Came,
-    line::{Line, Named, Unnamed},
+    line::{Line, Named, Unnamed, declared},
 };
 use ::tower_mcp::{RouterRequest, protocol::RequestId};
 use std::{
@@ -49,15 +49,19 @@ impl Incoming {
 
     /// The call that tower-mcp has refused by this error with its id.
     ///
-    /// The oldest such call, since tower-mcp answers them in their order.
+    /// The oldest such call, since tower-mcp answers them in their order. One that declares its revision
+    /// comes first, since the revision of the others is that of the session.
     pub(super) fn take_named(&self, id: &RequestId, error: Named<'_>) -> Option<Came> {
         let mut waiting = self.lock();
-        let (line, call) = waiting.reached().enumerate().find_map(|(at, line)| {
-            let mut calls = line.calls.iter();
-            let is_it = |call: &Came| call.has_id(id) && line.may_get_named(call, error);
-            Some((at, calls.position(is_it)?))
-        })?;
-        waiting.take_call(line, call)
+        let calls = waiting.reached().enumerate().flat_map(|(at, line)| {
+            let calls = line.calls.iter().enumerate();
+            let calls =
+                calls.filter(move |(_, call)| call.has_id(id) && line.may_get_named(call, error));
+            calls.map(move |(place, call)| (at, place, call))
+        });
+        let first = calls.min_by_key(|(.., call)| declared(&call.read()).is_none());
+        let (at, place, _) = first?;
+        waiting.take_call(at, place)
     }
 
     /// The calls of the line that has this error for its answer.

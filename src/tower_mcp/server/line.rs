@@ -181,13 +181,16 @@ impl Line {
     /// Whether this error may be the answer to this call of it.
     pub(super) fn may_get_named(&self, call: &Came, error: Named<'_>) -> bool {
         let is_single = !self.is_batch && self.taken != Taken::NotJson;
+        let request = call.read();
+        let declared = declared(&request);
         match error {
             Named::Params { method, revision } => {
                 let is_valid = self.taken != Taken::Invalid;
-                is_single && is_valid && call.has_invalid_params(method, revision)
+                let is_of = declared.is_none_or(|declared| declared == revision);
+                is_single && is_valid && is_of && call.has_invalid_params(method, revision)
             }
             Named::Meta => self.taken == Taken::Each && call.has_invalid_meta(),
-            Named::Revision(revision) => is_single && declared(&call.read()) == Some(revision),
+            Named::Revision(revision) => is_single && declared == Some(revision),
         }
     }
 
@@ -226,7 +229,7 @@ impl Taken {
 }
 
 /// The revision that a request declares by itself.
-fn declared(request: &Value) -> Option<&str> {
+pub(super) fn declared(request: &Value) -> Option<&str> {
     let revision = request.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
     revision?.as_str()
 }

@@ -1,4 +1,4 @@
-use super::{Came, Incoming, MOST, MOST_BYTES};
+use super::{Came, Incoming, MOST, MOST_BYTES, Named};
 use crate::call::{IdempotencyKey, InvalidKey, KEY_META};
 use ::tower_mcp::{
     RouterRequest,
@@ -136,6 +136,27 @@ async fn a_call_never_gets_the_key_of_an_earlier_one_with_its_id() {
     assert_eq!(key("Dune").as_deref(), Some("first"));
     assert_eq!(key("Dune"), None, "the last one is of another request");
     assert_eq!(key("Emma").as_deref(), Some("stale"));
+}
+
+#[tokio::test]
+async fn an_error_of_a_revision_takes_the_call_that_declares_the_revision() {
+    let revision = |revision: &str| json!({"io.modelcontextprotocol/protocolVersion": revision});
+    let of_session = call(&json!(1), &json!({KEY_META: "order-1"}));
+    let declares = call(&json!(1), &revision("2026-07-28"));
+    let other = call(&json!(1), &revision("2025-11-25"));
+    let came = read(&[of_session, other, declares].concat()).await;
+    let error = Named::Params {
+        method: "tools/call",
+        revision: "2026-07-28",
+    };
+    let meta = || {
+        let call = came.take_named(&RequestId::Number(1), error)?.read();
+        Some(call["params"]["_meta"].clone())
+    };
+    assert_eq!(meta(), Some(revision("2026-07-28")));
+    // The session is of that revision.
+    assert_eq!(meta(), Some(json!({KEY_META: "order-1"})));
+    assert_eq!(meta(), None);
 }
 
 #[tokio::test]
