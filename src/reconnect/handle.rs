@@ -3,6 +3,7 @@ use super::{
     outcome,
     shared::Shared,
     status::{ConnectionState, StateChanges},
+    waiting::Leased,
 };
 use crate::failure::{BoxError, Failure};
 use std::{fmt, future, sync::Arc, thread};
@@ -140,7 +141,9 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         Fut: Future<Output = Result<T, E>>,
         E: Into<BoxError>,
     {
-        let outcome = match self.once(&ready, &mut request).await {
+        // A failed wait is not repeated: it was as long as a request may wait.
+        let connection = self.connected(&ready).await.map_err(Failure::handed_out)?;
+        let outcome = match self.send(connection, &mut request).await {
             Err(failure) if outcome::may_go_again(&failure) => self.once(ready, request).await,
             outcome => outcome,
         };
@@ -155,26 +158,48 @@ impl<C: Clone + Send + 'static> ReconnectHandle<C> {
         Fut: Future<Output = Result<T, E>>,
         E: Into<BoxError>,
     {
+        let connection = self.connected(ready).await?;
+        self.send(connection, request).await
+    }
+
+    /// Waits for a connection that is ready.
+    async fn connected<R, Ready>(&self, ready: R) -> Result<Leased<C>, Failure>
+    where
+        R: Fn(C) -> Ready,
+        Ready: Future<Output = ()>,
+    {
         let mut found = self.shared.connection();
         // One for all connections that are lost before the request is made.
         let ticket = match found {
             Some(_) => self.shared.patient_ticket(),
             None => self.shared.ticket(),
         };
-        let (connection, generation) = loop {
+        loop {
             let (connection, generation) = match found.take() {
                 Some(found) => found,
                 None => Arc::clone(&self.shared).wait(ticket).await?,
             };
             ready(connection.clone()).await;
             if !self.shared.is_retired(generation) {
-                break (connection, generation);
+                return Ok((connection, generation));
             }
             // Other callers may dial all the time.
             if ticket.until <= Instant::now() {
                 return Err(self.shared.tell(|machine| machine.too_late(&ticket)));
             }
-        };
+        }
+    }
+
+    async fn send<F, Fut, T, E>(
+        &self,
+        (connection, generation): Leased<C>,
+        request: F,
+    ) -> Result<T, Failure>
+    where
+        F: FnOnce(C) -> Fut,
+        Fut: Future<Output = Result<T, E>>,
+        E: Into<BoxError>,
+    {
         // From here on: before, nothing is sent.
         let mut sent = Sent {
             shared: &self.shared,

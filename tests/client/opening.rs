@@ -269,25 +269,28 @@ async fn a_request_that_waits_for_the_stream_is_made_on_the_next_connection_if_i
 async fn a_request_whose_connections_are_all_replaced_while_it_waits_fails_after_the_ready_timeout()
 {
     let _clock = FrozenClock::new();
-    let server = Server::silent().await;
-    let reconnect = reconnect().ready_timeout(SECOND);
-    let client = Client::builder(Http::new(&*server.url)).reconnect(reconnect.build().unwrap());
-    let client = within("a connection", client.connect()).await.unwrap();
-    let begun = Instant::now();
-    let mut waiting = requests()[2](&client);
-    let failure = loop {
-        if let Some(outcome) = waiting.as_mut().now_or_never() {
-            break outcome.unwrap_err();
-        }
-        assert!(begun.elapsed() < 2 * SECOND, "it still waits");
-        within("the next", client.reconnect()).await.unwrap();
-        // Shorter than the wait for the stream.
-        advance(400 * MS).await;
-    };
-    assert_eq!(begun.elapsed(), 1200 * MS);
-    assert_eq!(failure.class(), Class::Connection);
-    assert_eq!(failure.delivery(), Delivery::NotSent);
-    assert!(server.sessions("tools/call").is_empty());
+    // A dial that restores a subscription waits for the stream itself.
+    for (request, method) in requests().into_iter().zip(METHODS).skip(1) {
+        let server = Server::silent().await;
+        let reconnect = reconnect().ready_timeout(SECOND);
+        let client = Client::builder(Http::new(&*server.url)).reconnect(reconnect.build().unwrap());
+        let client = within("a connection", client.connect()).await.unwrap();
+        let begun = Instant::now();
+        let mut waiting = request(&client);
+        let failure = loop {
+            if let Some(outcome) = waiting.as_mut().now_or_never() {
+                break outcome.unwrap_err();
+            }
+            assert!(begun.elapsed() < 2 * SECOND, "{method}: it still waits");
+            within("the next", client.reconnect()).await.unwrap();
+            // Shorter than the wait for the stream.
+            advance(400 * MS).await;
+        };
+        assert_eq!(begun.elapsed(), 1200 * MS, "{method}");
+        assert_eq!(failure.class(), Class::Connection, "{method}");
+        assert_eq!(failure.delivery(), Delivery::NotSent, "{method}");
+        assert!(server.sessions(method).is_empty(), "{method}");
+    }
 }
 
 /// The list of tools was read when this ends, so that the rest of the dial has begun.

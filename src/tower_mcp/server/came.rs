@@ -100,10 +100,15 @@ impl Came {
         }
         let request = self.read();
         let meta = &request["params"]["_meta"];
-        let has = |name: &str| meta.get(name).is_some();
-        let is_whole = has("io.modelcontextprotocol/clientCapabilities");
-        has("io.modelcontextprotocol/protocolVersion")
-            && !(is_whole && validate_meta_object(meta).is_ok())
+        let (revision, capabilities) = (
+            meta.get("io.modelcontextprotocol/protocolVersion"),
+            meta.get("io.modelcontextprotocol/clientCapabilities"),
+        );
+        // `null` declares a revision too, and is none.
+        let is_whole = revision.is_some_and(Value::is_string)
+            && capabilities.is_some_and(Value::is_object)
+            && validate_meta_object(meta).is_ok();
+        revision.is_some() && !is_whole
     }
 }
 

@@ -9,7 +9,7 @@ use ::tower_mcp::{
     protocol::{JsonRpcMessage, RequestId},
 };
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 use std::collections::VecDeque;
 
 /// The method that begins a session.
@@ -118,11 +118,14 @@ impl Line {
         };
         Some(match &message {
             Value::Array(batch) => {
-                let call = |call: &Value| Came::of(call, || call.to_string().into());
+                // As they were written: a number that is written anew may be another one when it is read.
+                let texts: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
+                let calls = batch.iter().zip(texts);
+                let calls = calls.filter_map(|(call, text)| Came::of(call, || text.get().into()));
                 Self {
                     is_batch: true,
                     declared: batch.iter().find_map(declared).map(str::to_owned),
-                    ..Self::of(batch.iter().filter_map(call), Taken::of(text, &message))
+                    ..Self::of(calls, Taken::of(text, &message))
                 }
             }
             one => {

@@ -45,6 +45,22 @@ fn text(incoming: &Incoming, id: &RequestId) -> Option<String> {
 }
 
 #[tokio::test]
+async fn a_call_of_a_batch_is_noted_as_it_was_written() {
+    let written = r#"{ "id": 1, "jsonrpc": "2.0", "method": "tools/call",
+        "params": {"name": "book", "arguments": {"tolerance": 1.0e-30}}}"#
+        .replace('\n', " ");
+    let incoming = read(&format!("[{written}, {written}]\n")).await;
+    let params = serde_json::from_value(json!({"name": "book", "arguments": {"tolerance": 1e-30}}));
+    let request = RouterRequest {
+        id: RequestId::Number(1),
+        inner: McpRequest::CallTool(params.expect("a call")),
+        extensions: Extensions::new(),
+    };
+    let came = incoming.take_request(&request, true).expect("a call");
+    assert_eq!(str::from_utf8(&came.request), Ok(&*written));
+}
+
+#[tokio::test]
 async fn keys_are_found_by_the_ids_of_their_requests() {
     let lines = [
         call(&json!(1), &json!({KEY_META: "order-1"})),
