@@ -165,7 +165,8 @@ async fn the_redactor_gets_the_first_16_kib_of_a_long_text_in_whole_characters()
         let lengths = Arc::clone(&seen);
         let layer = |layer: CallLogLayer| {
             layer.redact(move |text| {
-                if text != "a" {
+                // Texts outside a call come here too, from other tests that run at the same time.
+                if text.starts_with(unit) {
                     lengths.lock().unwrap().push(text.len());
                 }
                 Cow::Borrowed(text)
