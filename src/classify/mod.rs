@@ -135,7 +135,7 @@ mod siblings;
 mod texts;
 mod vocabulary;
 
-#[cfg(any(feature = "rmcp", feature = "tower-mcp"))]
+#[cfg(any(feature = "rmcp", feature = "tower-mcp", feature = "redb"))]
 pub(crate) use self::catch_panic::catch_panic;
 pub(crate) use self::envelope::read_unflagged;
 #[cfg(feature = "rmcp-client")]
